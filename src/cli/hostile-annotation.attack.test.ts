@@ -8,7 +8,8 @@ import { pods } from '../kubernetes/resources.ts';
 import { takeInventory } from '../inventory/inventory.ts';
 import { type ObjectLists, readLists, statusLists } from '../inventory/object-lists.ts';
 import { describeChanges } from './inventory/describe-changes.ts';
-import { statusText } from './inventory/status-tables.ts';
+import { textOf } from './output/table.ts';
+import { statusLines } from './inventory/status-tables.ts';
 import { toStatusView } from './inventory/watch-status.ts';
 
 const readStatus = (api: Pick<KubernetesApi, 'list'>): Promise<ObjectLists> =>
@@ -55,11 +56,13 @@ test('line ends and tabs in the annotation or status of a pod add no line and no
   });
   const view = toStatusView(await readStatus({ list } as unknown as KubernetesApi), 0);
   const empty = toStatusView(await readStatus({ list: async () => ({ items: [] }) } as never), 0);
-  const printed = statusText(view, { width: Infinity, details: true });
+  const lines = statusLines(view, { width: Infinity, details: true }).map(textOf);
+  const printed = lines.join('\n');
   const changes = describeChanges(empty, view);
   assert.match(printed, /vm-1/u);
   // A problem with its next step, a heading and a row, and another heading.
-  assert.equal(printed.split('\n').filter((line) => line !== '').length, 5);
+  assert.equal(lines.filter((line) => line !== '').length, 5);
+  assert.equal(printed.split('\n').length, lines.length);
   for (const text of [printed, ...changes]) {
     assert.doesNotMatch(text, /^VM 'vm-real'/mu);
     assert.doesNotMatch(text, /[^\P{Cc}\n]|\p{Zl}/u);

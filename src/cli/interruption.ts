@@ -1,4 +1,5 @@
 import { ProductError } from '../errors/product-error.ts';
+import type { CommandContext } from './command.ts';
 
 /**
  * One Ctrl-C may arrive twice, from the terminal and from the launcher (bin/bosh-kubernetes.mjs). A signal
@@ -46,6 +47,26 @@ export async function interruptible<Result>(
   } catch (error) {
     if (!signal.aborted) throw error;
     const reason = signal.reason instanceof Error ? signal.reason.message : 'interrupted';
-    throw new ProductError('INTERRUPTED', `${result}: ${reason}; ${next}`, { cause: error });
+    const cause = error === signal.reason ? {} : { cause: error };
+    throw new ProductError('INTERRUPTED', `${result}: ${reason}; ${next}`, cause);
+  }
+}
+
+/**
+ * Runs work that the first interrupt does not end, because half of it is worth nothing. After that interrupt
+ * the operator reads that it continues (`work`), and how to go on (`next`) if a second one ends the process.
+ */
+export async function uninterrupted<Result>(
+  action: () => Promise<Result>,
+  { signal, terminal }: Pick<CommandContext, 'signal' | 'terminal'>,
+  { work, next }: { readonly work: string; readonly next: string },
+): Promise<Result> {
+  const announce = (): void =>
+    terminal.error(`${work}. A second Ctrl-C ends this command at once; then ${next}`);
+  signal.addEventListener('abort', announce, { once: true });
+  try {
+    return await action();
+  } finally {
+    signal.removeEventListener('abort', announce);
   }
 }

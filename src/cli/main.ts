@@ -1,3 +1,4 @@
+import product from '../../package.json' with { type: 'json' };
 import { knownSecrets } from '../errors/redact/redactor.ts';
 import { similar } from './args/nearest.ts';
 import type { Command } from './command.ts';
@@ -31,7 +32,8 @@ if (command === undefined) {
     if (about !== undefined) plain.out(commandHelp(about, [...rest, '--help'], columns) ?? '');
     else if (topic === undefined || topic.startsWith('-')) plain.out(usage(commands, columns));
     else unknown(topic);
-  } else unknown(name);
+  } else if (['version', '--version'].includes(name)) plain.out(`${product.version}\n`);
+  else unknown(name);
 } else if (help !== undefined) {
   plain.out(help);
 } else {

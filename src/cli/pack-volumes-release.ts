@@ -11,6 +11,7 @@ export interface VolumesReleaseOptions {
   readonly version: string;
   readonly outFile: string;
   readonly origin?: ReleaseOrigin;
+  readonly signal?: AbortSignal;
 }
 
 /**

@@ -119,6 +119,9 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     };
     disk = state.disks[0].cid;
     assert.deepEqual(await readdir(join(top, 'home')), []);
+    const completed = await ours(['__complete', 'bash', 'ssh', 'hello/']);
+    assert.match(completed.stdout, /^paths\nhello\/manifest\.yml\tVM \S+, disk \S+\n$/u);
+    assert.equal(completed.stderr, '');
     assert.deepEqual((await readdir(project)).toSorted(), [
       '.bosh-kubernetes',
       'hello',

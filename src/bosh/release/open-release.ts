@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { ByteBudget, archiveLimits, type ArchiveLimits } from '../archive/archive-limits.ts';
@@ -24,6 +25,8 @@ export interface OpenReleaseOptions {
   readonly within: string;
   /** archiveLimits by default. Tests may lower them. */
   readonly limits?: ArchiveLimits;
+  /** Interrupts the work between two parts. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -37,6 +40,7 @@ export async function openRelease({
   directory,
   within: position,
   limits = archiveLimits,
+  signal,
 }: OpenReleaseOptions): Promise<Release> {
   await removeTree(directory, { within: position });
   await mkdir(directory, { recursive: true });
@@ -45,10 +49,16 @@ export async function openRelease({
     const manifest = await readReleaseManifest(directory);
     // One after another, because a release of a few kilobytes can list many thousands.
     const packages: ReleasePackage[] = [];
-    for (const part of manifest.packages) packages.push(await openPackage(part, directory));
+    for (const part of manifest.packages) {
+      throwIfInterrupted(signal);
+      packages.push(await openPackage(part, directory));
+    }
     const budget = new ByteBudget({ ...limits, total: limits.jobs });
     const jobs: ReleaseJob[] = [];
-    for (const part of manifest.jobs) jobs.push(await openJob(part, directory, budget));
+    for (const part of manifest.jobs) {
+      throwIfInterrupted(signal);
+      jobs.push(await openJob(part, directory, budget));
+    }
     checkReferences(manifest);
     return { name: manifest.name, version: manifest.version, jobs, packages };
   });

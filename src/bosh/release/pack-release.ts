@@ -1,6 +1,7 @@
 import { mkdir, lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { digestOfFile } from '../digest.ts';
 import { readReleaseDirectory } from './release-directory.ts';
@@ -18,6 +19,8 @@ export interface PackReleaseOptions {
   readonly outFile: string;
   /** The origin that release.MF names; by default a directory outside of git. */
   readonly origin?: ReleaseOrigin;
+  /** Interrupts the work between two parts. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ReleaseOrigin {
@@ -53,7 +56,11 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
   await mkdir(staging, { mode: 0o700 });
   try {
     const parts: PackedPart[] = [];
-    for (const part of await sourceParts(source)) parts.push(await packInto(staging, part));
+    for (const part of await sourceParts(source)) {
+      throwIfInterrupted(options.signal);
+      parts.push(await packInto(staging, part));
+    }
+    throwIfInterrupted(options.signal);
     const { name } = source;
     const { version: given } = options;
     const version = typeof given === 'string' ? given : given(parts.map((part) => part.fingerprint));

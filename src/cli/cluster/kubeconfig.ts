@@ -27,6 +27,11 @@ export interface ConnectOptions {
   /** The default is the kubeconfig's current context. */
   readonly context?: string | undefined;
   /**
+   * Ends all requests; the result is then a rejection with the signal's reason. Only for an action that does
+   * not remove anything after an interrupt.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
    * Called with the secrets of the file before it is used, and with the credentials of requests before their
    * result or error is returned.
    */
@@ -40,18 +45,24 @@ export interface ConnectOptions {
 export async function withKubernetes<T>(
   kubeconfig: string,
   action: (api: RestApi, access: Access) => Promise<T>,
-  { environment, context, onSecrets }: ConnectOptions,
+  { environment, context, signal, onSecrets }: ConnectOptions,
 ): Promise<T> {
   const text = await readKubeconfig(kubeconfig);
   onSecrets(secretStrings(await secretsOfKubeconfig(text)));
   const access = await loadAccess(text, { directory: dirname(resolve(kubeconfig)), environment, context });
   onSecrets([...secretStrings({ key: access.key }), ...urlPasswords(access.proxy)]);
   const transport = await openTransport(access);
+  const close = (): void => transport.close();
+  if (signal?.aborted === true) close();
+  signal?.addEventListener('abort', close);
   try {
     return await action(new RestApi({ transport }), access);
   } finally {
-    transport.close();
+    signal?.removeEventListener('abort', close);
+    close();
     onSecrets(secretStrings(await issuedCredentials(access)));
+    // The action may report the aborted requests as its result.
+    signal?.throwIfAborted();
   }
 }
 

@@ -5,7 +5,7 @@ import { invalidArguments, parseFlags } from '../args/parse-command-line.ts';
 import { describeMissingCluster, embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
-import { withLiveProgress } from '../output/with-progress.ts';
+import { startCluster, stopCluster } from '../cluster/start-cluster.ts';
 import type { Command } from '../command.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
 
@@ -30,12 +30,10 @@ export const cluster = withSubCommands({
       summary: 'Start the cluster',
       flags: nodeFlags,
       example: '--node a=z1 --node b=z2',
-      async run(args, { installation, terminal }) {
+      async run(args, context) {
+        const { installation, terminal } = context;
         const embedded = embeddedCluster(installation);
-        const report = (line: string): void => terminal.error(line);
-        await withClusterLock(installation, 'start', () =>
-          withLiveProgress(terminal, 'Starting the cluster', () => embedded.start(report, nodesOf(args))),
-        );
+        await withClusterLock(installation, 'start', () => startCluster(embedded, context, nodesOf(args)));
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       },
@@ -45,12 +43,10 @@ export const cluster = withSubCommands({
       usage: '',
       operands: ['other'],
       summary: 'Stop the cluster; all data is kept',
-      async run(args, { installation, terminal }) {
+      async run(args, context) {
         refuseArguments('cluster stop', args);
-        const stopped = await withClusterLock(installation, 'stop', () =>
-          withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
-        );
-        terminal.out(stopped ? 'Stopped.\n' : 'Not running.\n');
+        const stopped = await stopCluster(context);
+        context.terminal.out(stopped ? 'Stopped.\n' : 'Not running.\n');
         return 0;
       },
     },
@@ -112,7 +108,8 @@ export const stop: Command = {
   usage: '',
   operands: ['other'],
   summary: 'Stop the embedded cluster; all data is kept',
-  async run([word], { installation, terminal }) {
+  async run([word], context) {
+    const { installation, terminal } = context;
     if (word !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further arguments, but got '${word}'`);
     await checkOwner(installation.clusterDirectory, 'stop');
@@ -121,9 +118,7 @@ export const stop: Command = {
       terminal.out(`Not running; ${missing}\n`);
       return 0;
     }
-    const stopped = await withClusterLock(installation, 'stop', () =>
-      withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
-    );
+    const stopped = await stopCluster(context);
     terminal.out(
       stopped ? 'Stopped. The data is kept; the next start brings the same VMs back.\n' : 'Not running.\n',
     );

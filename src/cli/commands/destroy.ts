@@ -18,6 +18,7 @@ import { hasExample } from '../cluster/example-manifest.ts';
 import { describeMissingCluster, embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { uninterrupted } from '../interruption.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 import type { Installation } from '../installation.ts';
 
@@ -40,7 +41,14 @@ export const destroy: Command = {
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     const { lockPath } = context.installation;
     await withInstallationLock(lockPath, async () => {
-      await withLiveProgress(context.terminal, 'Removing the cluster', () => removeAll(parsed, context));
+      await uninterrupted(
+        () => withLiveProgress(context.terminal, 'Removing the cluster', () => removeAll(parsed, context)),
+        context,
+        {
+          work: 'The cluster, its disks and the files of the deployment are removed completely',
+          next: "the same 'destroy' removes the rest",
+        },
+      );
       await removeTree(locksDirectory(lockPath), { within: dirname(lockPath) });
     });
     context.terminal.out('Destroyed.\n');

@@ -11,8 +11,10 @@ import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
+import { interruptible } from '../interruption.ts';
 import { nameInstalledFiles } from '../output/name-installed-files.ts';
-import { formatTable } from '../output/table.ts';
+import { printTable } from '../output/terminal.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 
 /** The ports of the command, which tests replace. */
 export interface InitPorts {
@@ -26,7 +28,7 @@ export interface InitPorts {
  */
 export async function initDirector(
   args: readonly string[],
-  { installation, terminal, secrets, environment }: CommandContext,
+  { installation, terminal, secrets, environment, signal }: CommandContext,
   { connect, lookup }: InitPorts = { connect: withKubernetes, lookup: systemLookup },
 ): Promise<number> {
   const parsed = parseInitArguments(args);
@@ -37,30 +39,34 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const {
-    checks: found,
-    files,
-    file,
-  } = await connect(
-    kubeconfig,
-    async (api, access) => {
-      const identity = await identifyCluster(api, access, kubeconfig);
-      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
-    },
-    { environment, context, onSecrets: secrets.add },
+  const { files, file, ...examined } = await interruptible(
+    withLiveProgress(terminal, 'Examining the cluster', () =>
+      connect(
+        kubeconfig,
+        async (api, access) => {
+          const identity = await identifyCluster(api, access, kubeconfig);
+          return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
+        },
+        { environment, context, signal, onSecrets: secrets.add },
+      ),
+    ),
+    signal,
+    { result: 'The cluster was not examined, and nothing was written', next: 'run the same command again' },
   );
-  const checks = found.map((check) =>
+  const checks = examined.checks.map((check) =>
     check.result === 'missing' ? { ...check, detail: nameInstalledFiles(check.detail, root) } : check,
   );
-  terminal.out(
-    formatTable(
-      ['Check', 'Result', 'Details'],
-      checks.map(({ name, result, detail }) => [name, result, detail]),
-    ),
-  );
+  printTable(terminal, {
+    content: 'checks',
+    header: ['Check', 'Result', 'Details'],
+    rows: checks.map(({ name, result, detail, isNeeded }) => {
+      const tone = isNeeded === true ? 'failed' : 'warning';
+      return [name, { text: result, tone: result === 'ok' ? 'ok' : tone }, detail];
+    }),
+  });
   assertNothingMissing(checks);
   const { written, keptFiles } = await writeDirectory(directory, files, file);
-  terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
+  terminal.out(`Written in '${directory}': ${written.join(', ')}\n`);
   if (keptFiles.length > 0)
     terminal.out(
       `Kept because they were edited: ${keptFiles.join(', ')}; the options of this run do not change them; remove a file to have ` +

@@ -23,6 +23,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
 import { nameInstalledFiles } from '../output/name-installed-files.ts';
 import { printFindings } from '../output/print-findings.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 
 /**
  * Shows whether a cluster can run VMs, what the CPI may do there and, with --try, whether it works; or, with
@@ -77,31 +78,43 @@ async function readTrialImage({ trial }: ExaminationArguments): Promise<Stemcell
 }
 
 async function cluster(request: ExaminationArguments, context: CommandContext): Promise<readonly Finding[]> {
-  const { installation, environment, secrets } = context;
+  const { installation, environment, secrets, signal, terminal } = context;
   const { kubeconfig, isEmbedded } = chooseCluster(request.kubeconfig, context);
   if (isEmbedded && request.trial !== undefined) throw noImages('doctor --try');
   const image = await readTrialImage(request);
-  return withKubernetes(
-    kubeconfig,
-    async (api, access) => {
-      const examined = { ...request, root: installation.root, isEmbedded };
-      const { findings, facts } = await examineCluster(api, examined, systemClock);
-      if (request.trial === undefined || image === undefined || facts === undefined) return findings;
-      const trial = { ...request, ...request.trial, image };
-      const { signal, terminal } = context;
-      const work = tryCluster(trial, {
-        ...{ api, facts, signal, clock: systemClock, newUuid: randomUUID, connect: connectTcp },
-        exec: ({ namespace = trial.namespace, ...command }) => runScript(access, { namespace, ...command }),
-        onProgress: (line) => terminal.error(line),
-      });
-      const tried = await interruptible(work, signal, {
-        result: 'The trial was stopped',
-        next: 'the same command starts again, and first removes what is left',
-      });
-      return [...findings, ...tried];
-    },
-    { environment, context: request.context, onSecrets: secrets.add },
+  const access = { environment, context: request.context, onSecrets: secrets.add };
+  const examined = { ...request, root: installation.root, isEmbedded };
+  const { findings, facts } = await interruptible(
+    withLiveProgress(terminal, 'Examining the cluster', () =>
+      withKubernetes(kubeconfig, (api) => examineCluster(api, examined, systemClock), { ...access, signal }),
+    ),
+    signal,
+    { result: 'The cluster was not examined, and nothing was changed', next: 'run the same command again' },
   );
+  if (request.trial === undefined || image === undefined || facts === undefined) return findings;
+  const trial = { ...request, ...request.trial, image };
+  const tried = await interruptible(
+    withLiveProgress(terminal, 'Trying the cluster', () =>
+      // Not with the signal: the trial removes what it made.
+      withKubernetes(
+        kubeconfig,
+        (api, login) =>
+          tryCluster(trial, {
+            ...{ api, facts, signal, clock: systemClock, newUuid: randomUUID, connect: connectTcp },
+            exec: ({ namespace = trial.namespace, ...command }) =>
+              runScript(login, { namespace, ...command }),
+            onProgress: (line) => terminal.error(line),
+          }),
+        access,
+      ),
+    ),
+    signal,
+    {
+      result: 'The trial was stopped',
+      next: 'the same command starts again, and first removes what is left',
+    },
+  );
+  return [...findings, ...tried];
 }
 
 const connectTimeout = 5000;
@@ -121,18 +134,20 @@ async function nodes(request: NodesArguments, context: CommandContext): Promise<
   const { kubeconfig, isEmbedded } = chooseCluster(request.kubeconfig, context);
   if (isEmbedded) throw noImages('a Diego cell');
   const stemcell = await readStemcellImage(request.stemcell);
-  const work = withKubernetes(
-    kubeconfig,
-    (api, access) =>
-      examineNodes(
-        { ...stemcell, namespace, imagePullSecrets, parts },
-        {
-          ...{ api, clock: systemClock, signal, onProgress: (line) => terminal.error(line) },
-          exec: (pod, container, command) =>
-            runScript(access, { namespace, pod, container, command, deadlineMs: 30_000 }),
-        },
-      ),
-    { environment, context: request.context, onSecrets: secrets.add },
+  const work = withLiveProgress(terminal, 'Examining the nodes', () =>
+    withKubernetes(
+      kubeconfig,
+      (api, access) =>
+        examineNodes(
+          { ...stemcell, namespace, imagePullSecrets, parts },
+          {
+            ...{ api, clock: systemClock, signal, onProgress: (line) => terminal.error(line) },
+            exec: (pod, container, command) =>
+              runScript(access, { namespace, pod, container, command, deadlineMs: 30_000 }),
+          },
+        ),
+      { environment, context: request.context, onSecrets: secrets.add },
+    ),
   );
   return interruptible(work, signal, {
     result: 'The nodes were not examined, and the pods were removed',

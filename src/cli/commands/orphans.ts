@@ -4,6 +4,7 @@ import { orphansFlags, parseOrphansArguments } from '../args/orphans-arguments.t
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
+import { interruptible } from '../interruption.ts';
 import { cleanOrphans } from '../inventory/clean-orphans.ts';
 
 /**
@@ -23,13 +24,13 @@ export const orphans: Command = {
   documentation: 'docs/status.md',
   async run(args, context) {
     const values = parseOrphansArguments(args);
-    const { installation, terminal, secrets, environment } = context;
+    const { installation, terminal, secrets, environment, signal } = context;
     const kubeconfig = chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
     if (kubeconfig.isEmbedded && !(await embeddedCluster(installation).isRunning())) {
       terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes cluster start');
       return 3;
     }
-    return withKubernetes(
+    const work = withKubernetes(
       kubeconfig.path,
       (api, access) => {
         const vms = values.namespace ?? access.namespace;
@@ -37,7 +38,14 @@ export const orphans: Command = {
         const call = openCall(api, access, namespaces, (line) => terminal.error(line));
         return cleanOrphans({ call, clock: systemClock }, values, context);
       },
-      { environment, onSecrets: secrets.add },
+      // A deletion that has begun is completed.
+      { environment, onSecrets: secrets.add, signal: values.delete ? undefined : signal },
     );
+    return interruptible(work, signal, {
+      result: values.delete
+        ? 'Only the objects that are named above were deleted'
+        : 'The cluster was not read',
+      next: 'the same command lists what is left',
+    });
   },
 };

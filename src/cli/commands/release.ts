@@ -23,7 +23,15 @@ import type { Command, CommandContext } from '../command.ts';
 import { copyCpiRelease } from '../copy-cpi-release.ts';
 import { printRelease } from '../output/release-tables.ts';
 import { printBlock, type Terminal } from '../output/terminal.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
+import { interruptible } from '../interruption.ts';
 import { packVolumesRelease } from '../pack-volumes-release.ts';
+
+const packing = 'Packing the release';
+const notPacked = {
+  result: 'The release was not created, and its version is free',
+  next: 'the same command continues with the parts that are packed',
+};
 
 const createUsage = '[RELEASE-MANIFEST]';
 const createFlags: readonly ReleaseFlag[] = [
@@ -49,10 +57,17 @@ export const createRelease: Command = {
     const { terminal } = context;
     if (manifest !== undefined) {
       const manifestPath = resolve(expandHome(manifest));
-      printCreated(terminal, await packReleaseManifest({ ...options, manifestPath }, releasePorts(context)));
+      const packed = await withLiveProgress(terminal, packing, () =>
+        packReleaseManifest({ ...options, manifestPath }, releasePorts(context)),
+      );
+      printCreated(terminal, packed);
       return 0;
     }
-    const release = await create(options, releasePorts(context));
+    const release = await interruptible(
+      withLiveProgress(terminal, packing, () => create(options, releasePorts(context))),
+      context.signal,
+      notPacked,
+    );
     terminal.out(
       `Added ${options.final === true ? 'final' : 'dev'} release '${release.name}/${release.version}'\n\n`,
     );
@@ -78,21 +93,30 @@ export const inspectLocalRelease: Command = {
   documentation: 'docs/releases.md',
   summary: 'Verify a release archive and show what is in it',
   json: true,
-  async run(args, { terminal }) {
+  async run(args, context) {
     const usage = `inspect-local-release ${inspectUsage}`;
     const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
     if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name one release archive');
-    printManifest(terminal, await readManifest(resolve(expandHome(path))), path);
+    printManifest(context.terminal, await readManifest(resolve(expandHome(path)), context), path);
     return 0;
   },
 };
 
 /** Verifies a release archive and returns its manifest. */
-async function readManifest(archivePath: string): Promise<ReleaseManifest> {
+async function readManifest(
+  archivePath: string,
+  { terminal, signal }: CommandContext,
+): Promise<ReleaseManifest> {
   const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
   try {
     const directory = join(within, 'release');
-    await openRelease({ archivePath, directory, within });
+    const work = withLiveProgress(terminal, 'Verifying the release', () =>
+      openRelease({ archivePath, directory, within, signal }),
+    );
+    await interruptible(work, signal, {
+      result: 'The release was not verified',
+      next: 'run the same command again',
+    });
     return await readReleaseManifest(directory);
   } finally {
     await removeTree(within, { within: tmpdir() });
@@ -169,14 +193,19 @@ async function buildRelease(args: readonly string[], context: CommandContext): P
 type Variables = Pick<CpiRelease, 'variables' | 'variablesPath'>;
 
 async function packCpi(options: CpiReleaseOptions, context: CommandContext): Promise<Variables> {
+  const { terminal, signal } = context;
   const {
     release: made,
     hasExecutable,
     ...variables
-  } = await buildCpiRelease(options, releasePorts(context));
-  printCreated(context.terminal, made);
+  } = await interruptible(
+    withLiveProgress(terminal, packing, () => buildCpiRelease(options, releasePorts(context))),
+    signal,
+    notPacked,
+  );
+  printCreated(terminal, made);
   if (!hasExecutable)
-    context.terminal.out(
+    terminal.out(
       'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
     );
   return variables;
@@ -185,10 +214,11 @@ async function packCpi(options: CpiReleaseOptions, context: CommandContext): Pro
 /** The npm package contains the release, and npm would remove what is written into the package. */
 async function copyRelease(
   options: Parameters<typeof copyCpiRelease>[2],
-  { terminal, installation }: CommandContext,
+  context: CommandContext,
 ): Promise<Variables> {
+  const { terminal, installation } = context;
   const source = join(installation.root, 'dist', 'bosh-kubernetes-release.tgz');
-  const manifest = await readManifest(source);
+  const manifest = await readManifest(source, context);
   const { archivePath, ...variables } = await copyCpiRelease(source, manifest, options);
   printManifest(terminal, manifest, archivePath);
   return variables;
@@ -197,13 +227,19 @@ async function copyRelease(
 /** Packs the release of the volume services (docs/volumes/release.md), in the version of this product. */
 async function buildVolumesRelease(
   args: readonly string[],
-  { terminal, installation: { root, nodeBinary } }: CommandContext,
+  { terminal, signal, installation: { root, nodeBinary } }: CommandContext,
 ): Promise<number> {
   const usage = `release volumes ${volumesUsage}`;
   const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
   if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name the archive to write');
   const outFile = resolve(expandHome(path));
-  const made = await packVolumesRelease({ root, nodeBinary, version: product.version, outFile });
+  const made = await interruptible(
+    withLiveProgress(terminal, packing, () =>
+      packVolumesRelease({ root, nodeBinary, version: product.version, outFile, signal }),
+    ),
+    signal,
+    { result: `'${outFile}' was not written`, next: 'run the same command again' },
+  );
   terminal.out(`${outFile}: ${made.name}/${made.version}\n`);
   return 0;
 }

@@ -1,4 +1,6 @@
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import type { Command } from '../command.ts';
+import { interruptible } from '../interruption.ts';
 import { downloadLogs, tailCommand } from '../ssh/logs.ts';
 import { sshArguments, runOpenssh, scpArguments } from '../ssh/openssh.ts';
 import {
@@ -34,12 +36,18 @@ export const scp: Command = {
   summary: 'Copy files from or to the VM of a manifest (vm:PATH)',
   async run(args, context) {
     const { paths, recursive, ...request } = parseScpArguments(args);
-    return withSshSession(request, context, ({ login }) =>
-      runOpenssh('scp', scpArguments(login, paths, recursive), {
+    const work = withSshSession(request, context, async ({ login }) => {
+      const code = await runOpenssh('scp', scpArguments(login, paths, recursive), {
         ...context,
         onMessage: (message: string): void => context.terminal.error(message),
-      }),
-    );
+      });
+      if (code !== 0) throwIfInterrupted(context.signal);
+      return code;
+    });
+    return interruptible(work, context.signal, {
+      result: 'The copy is not complete',
+      next: 'the same command copies everything again',
+    });
   },
 };
 
@@ -59,7 +67,10 @@ export const logs: Command = {
         const onOutput = (text: string): void => context.terminal.out(text);
         return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...run, onOutput });
       }
-      const path = await downloadLogs(session, parsed, run);
+      const path = await interruptible(downloadLogs(session, parsed, run), context.signal, {
+        result: 'The logs were not downloaded, and nothing of them is left',
+        next: 'run the same command again',
+      });
       context.terminal.out(`Logs: '${path}'\n`);
       return 0;
     });

@@ -16,6 +16,8 @@ import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
 import { chooseKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
+import { interruptible } from '../interruption.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
 import { withClusterVariables } from './up.ts';
 
@@ -48,23 +50,29 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
     ...{ ...inputs, path: inputs.manifestPath, environment, keepsVarsStore: true, onSecrets: secrets.add },
   });
   assertNoContext(manifest);
-  const restored = await restoreState(
+  const restoring = restoreState(
     {
       ...{ ...parsed, manifest, signal, workspace: installation.workspace },
       ...{ manifestPath: inputs.manifestPath, statePath: inputs.statePath },
       findObjects: () =>
-        withKubernetes(
-          kubeconfig.path,
-          async (api, access) => {
-            const namespaces = namespacesOf(parsed, manifest, access.namespace);
-            const cluster = await identifyCluster(api, access, kubeconfig.path);
-            return { cluster, ...(await findDeploymentObjects(api, namespaces)) };
-          },
-          { environment, onSecrets: secrets.add },
+        withLiveProgress(terminal, 'Reading the cluster', () =>
+          withKubernetes(
+            kubeconfig.path,
+            async (api, access) => {
+              const namespaces = namespacesOf(parsed, manifest, access.namespace);
+              const cluster = await identifyCluster(api, access, kubeconfig.path);
+              return { cluster, ...(await findDeploymentObjects(api, namespaces)) };
+            },
+            { environment, signal, onSecrets: secrets.add },
+          ),
         ),
     },
     envPorts(context),
   );
+  const restored = await interruptible(restoring, signal, {
+    result: 'No state file was written',
+    next: 'run the same command again',
+  });
   terminal.out(report(restored, manifest));
   if (varsStorePath !== undefined && !existsSync(varsStorePath))
     terminal.error(withoutCredentials(varsStorePath));

@@ -16,9 +16,11 @@ import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { statusTables, statusText } from '../inventory/status-tables.ts';
+import { interruptible } from '../interruption.ts';
+import { statusLines, statusTables } from '../inventory/status-tables.ts';
 import { toStatusView, watchStatus } from '../inventory/watch-status.ts';
-import { printTable } from '../output/terminal.ts';
+import { printLines, printTable } from '../output/terminal.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 
 /**
  * Shows what the CPI has in a cluster: problems with their next steps, VMs, disks, snapshots and networks.
@@ -57,28 +59,42 @@ export const status: Command = {
 };
 
 /** Shows the cluster once, or until the signal. */
-function showCluster(
+async function showCluster(
   kubeconfig: string,
   { namespace, 'disk-namespace': diskNamespace, details, watch }: StatusArguments,
   { terminal, secrets, environment, signal }: CommandContext,
 ): Promise<void> {
-  return withKubernetes(
-    kubeconfig,
-    async (api, access) => {
-      const vms = namespace ?? access.namespace;
-      const namespaces = { vms, disks: diskNamespace ?? vms };
-      const clock = systemClock;
-      if (watch) return watchStatus({ api, namespaces, terminal, clock, signal, details });
-      const lists = await readLists(api, namespaces, statusLists);
-      const view = toStatusView(lists, clock.now() + clockDifference(api, clock));
-      if (terminal.structured === undefined) {
-        const width = terminal.screen?.size().columns ?? Infinity;
-        terminal.out(`\n${statusText(view, { width, details })}`);
-      } else for (const table of statusTables(view)) printTable(terminal, table);
-    },
-    { environment, onSecrets: secrets.add },
+  const clock = systemClock;
+  const namespacesOf = (own: string) => ({
+    vms: namespace ?? own,
+    disks: diskNamespace ?? namespace ?? own,
+  });
+  const connection = { environment, onSecrets: secrets.add };
+  if (watch)
+    return withKubernetes(
+      kubeconfig,
+      (api, access) =>
+        watchStatus({ api, namespaces: namespacesOf(access.namespace), terminal, clock, signal, details }),
+      connection,
+    );
+  const reading = withLiveProgress(terminal, 'Reading the cluster', () =>
+    withKubernetes(
+      kubeconfig,
+      async (api, access) => {
+        const lists = await readLists(api, namespacesOf(access.namespace), statusLists);
+        return toStatusView(lists, clock.now() + clockDifference(api, clock));
+      },
+      { ...connection, signal },
+    ),
   );
+  const view = await interruptible(reading, signal, notRead);
+  if (terminal.structured === undefined) {
+    const width = terminal.display?.columns ?? Infinity;
+    printLines(terminal, ['', ...statusLines(view, { width, details })]);
+  } else for (const table of statusTables(view)) printTable(terminal, table);
 }
+
+const notRead = { result: 'The cluster was not read', next: 'run the same command again' };
 
 interface Deployment {
   readonly files: DeploymentFiles;
@@ -90,16 +106,17 @@ async function checkDeployment(
   { files, isRecorded }: Deployment,
   kubeconfig: string,
   { manifestPath, namespace }: StatusArguments,
-  { terminal, secrets, environment }: CommandContext,
+  { terminal, secrets, environment, signal }: CommandContext,
 ): Promise<number> {
   const { statePath } = files;
   if (!isRecorded) {
     terminal.out(`\n'${manifestPath}' is not deployed: there is no state file '${statePath}'\n`);
     return 0;
   }
-  const { missingVm } = await inspectCluster(files, kubeconfig, {
-    ...{ namespace, environment, onSecrets: secrets.add },
-  });
+  const inspecting = withLiveProgress(terminal, 'Reading the cluster', () =>
+    inspectCluster(files, kubeconfig, { namespace, environment, signal, onSecrets: secrets.add }),
+  );
+  const { missingVm } = await interruptible(inspecting, signal, notRead);
   if (missingVm === undefined) return 0;
   terminal.error(
     `VM '${missingVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,

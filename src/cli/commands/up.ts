@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { apiKubeletRoot } from '../../../embedded-cluster/index.ts';
-import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
+import { createEnv, type CreateEnvResult, stoppedJobs } from '../../deploy/create-env.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
@@ -22,9 +22,11 @@ import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { startCluster } from '../cluster/start-cluster.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import type { Installation } from '../installation.ts';
+import { interruptible } from '../interruption.ts';
 import { printTable } from '../output/terminal.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 
@@ -74,12 +76,16 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
   const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
-  await withLiveProgress(terminal, 'Starting the cluster', () =>
-    cluster.start((line) => terminal.error(line)),
-  );
+  await startCluster(cluster, context);
   const { environment, secrets } = context;
   const onSecrets = secrets.add;
-  const inspected = await inspectCluster(files, kubeconfig, { environment, onSecrets });
+  const inspected = await interruptible(
+    withLiveProgress(terminal, 'Reading the cluster', () =>
+      inspectCluster(files, kubeconfig, { environment, signal, onSecrets }),
+    ),
+    signal,
+    { result: 'Nothing was deployed', next: 'the same command continues' },
+  );
 
   const result = await createEnv(
     {
@@ -97,35 +103,61 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     },
     envPorts(context),
   );
-  const { manifest } = result;
+  return showInstance(result, { statePath, logs }, context);
+}
+
+interface Deployed {
+  readonly statePath: string;
+  /** The logs of the embedded cluster's VMs. */
+  readonly logs: string | undefined;
+}
+
+/** Waits until the jobs run, and prints the instance and its URL. Returns the exit code. */
+async function showInstance(
+  result: CreateEnvResult,
+  { statePath, logs }: Deployed,
+  { terminal, signal }: CommandContext,
+): Promise<number> {
+  const { manifest, instance } = result;
   // After a restart of the cluster the VM starts by itself, a moment after the API server.
   const { state, address } = ['running', 'stopped'].includes(result.state)
     ? result
-    : await withLiveProgress(terminal, `Waiting for '${result.instance}'`, () =>
-        readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget }),
+    : await interruptible(
+        withLiveProgress(terminal, `Waiting for '${instance}'`, () =>
+          readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget }),
+        ),
+        signal,
+        { result: `'${instance}' is deployed, and its jobs do not run yet`, next: waitAgain },
       );
 
   terminal.out('\n');
   printTable(terminal, {
     content: 'instances',
     header: ['Instance', 'State', 'Address', 'Disk'],
-    rows: [[result.instance, state, address ?? '-', result.diskCid ?? '-']],
+    rows: [[instance, state, address ?? '-', result.diskCid ?? '-']],
   });
   if (state === 'stopped') {
-    if (result.state !== 'stopped') terminal.error(stoppedJobs(result.instance).trimEnd());
+    if (result.state !== 'stopped') terminal.error(stoppedJobs(instance).trimEnd());
     return 1;
   }
   if (state !== 'running') {
     terminal.error(
-      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +
+      `Instance '${instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +
         'if its VM no longer exists, --recreate creates another one with the same disk',
     );
     return 1;
   }
-  return withLiveProgress(terminal, 'Waiting for the URL', () =>
-    announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs }),
+  return interruptible(
+    withLiveProgress(terminal, 'Waiting for the URL', () =>
+      announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs }),
+    ),
+    signal,
+    { result: 'The jobs run, and the URL does not accept connections yet', next: waitAgain },
   );
 }
+
+const waitAgain =
+  "the same command changes nothing and waits again; 'bosh-kubernetes stop' stops the cluster";
 
 /**
  * Returns the listeners on this machine, none of which can belong to this deployment: its cluster does not

@@ -10,6 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { OrphansArguments } from '../args/orphans-arguments.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../output/table.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import { formatAge } from './format-age.ts';
 import { type JudgedOrphan, printOrphans } from './orphan-report.ts';
 import { readDirectorList, readRecordedState } from './read-recorded-use.ts';
@@ -37,7 +38,9 @@ export async function cleanOrphans(
   const { api } = call;
   const namespaces = { vms: call.namespace, disks: call.diskNamespace };
   const records = await readRecords(values, clock);
-  const { found, unread, lists } = await listOrphans(api, namespaces);
+  const { found, unread, lists } = await withLiveProgress(operator.terminal, 'Reading the cluster', () =>
+    listOrphans(api, namespaces),
+  );
   const clockDifferenceMs = clockDifference(api, clock);
   const use = records?.(lists);
   const judged = found.map((orphan) => ({
@@ -83,7 +86,8 @@ async function deleteUnused(
     }
     for (const orphan of group) {
       throwIfInterrupted(signal);
-      const reason = await deleteOrphan(call, orphan);
+      const deleting = `Deleting ${kind} '${orphan.name}'`;
+      const reason = await withLiveProgress(terminal, deleting, () => deleteOrphan(call, orphan));
       if (reason === undefined) terminal.out(`Deleted ${kind} '${orphan.name}'.\n`);
       else terminal.error(`${kind} '${orphan.name}' stays: ${reason}`);
       if (reason !== undefined) exitCode = 1;

@@ -26,19 +26,3 @@ export function fitColumns<T>(
   }
   return fitting;
 }
-
-/**
- * Breaks a text at blanks, so that no line is longer than `width`, unless it is one word. Each line after the
- * first begins with `indent`.
- */
-export function wrapText(text: string, width: number, indent: string): string {
-  const [first = '', ...words] = oneLine(text).split(/ (?=\S)/u);
-  const lines: string[] = [];
-  let line = first;
-  for (const word of words) {
-    const next = `${line} ${word}`;
-    if (next.length > width) lines.push(line);
-    line = next.length > width ? `${indent}${word}` : next;
-  }
-  return `${[...lines, line].join('\n')}\n`;
-}

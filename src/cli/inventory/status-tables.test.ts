@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fitColumns, wrapText } from './fit-columns.ts';
+import { fitColumns } from './fit-columns.ts';
+import type { Problem } from '../../inventory/problem.ts';
 import { formatAge } from './format-age.ts';
+import { statusLines } from './status-tables.ts';
 
 test('columns are left out by their rank until the rows fit, and the most important stay', () => {
   const columns = [
@@ -17,10 +19,23 @@ test('columns are left out by their rank until the rows fit, and the most import
   assert.equal(titles(Infinity), 'ABC');
 });
 
-test('a text is broken at blanks, and a word, such as a cid, is never broken', () => {
-  assert.equal(wrapText('one two three', 8, '  '), 'one two\n  three\n');
-  assert.equal(wrapText('  next: vm-0123456789', 8, '  '), '  next:\n  vm-0123456789\n');
-  assert.equal(wrapText('a\nb', 80, ''), 'a\\u000ab\n');
+test('problems come first, with a tone, broken at blanks, and a cid is never broken', () => {
+  const problem = { kind: 'VM', object: 'vm-0123456789', name: 'dep/web/0', severity: 'error' } as const;
+  const problems: Problem[] = [
+    { ...problem, problem: 'does not run\n', next: 'look at it' },
+    { ...problem, name: undefined, severity: 'info', problem: 'is new', next: 'wait' },
+  ];
+  const inventory = { vms: [], disks: [], snapshots: [], networks: [] };
+  const view = { inventory, problems, unread: [], now: 0 };
+  assert.deepEqual(statusLines(view, { width: 24, details: false }).slice(0, 7), [
+    { text: "VM 'vm-0123456789'", tone: 'failed' },
+    { text: '    (dep/web/0): does', tone: 'failed' },
+    { text: String.raw`    not run\u000a`, tone: 'failed' },
+    '    next: look at it',
+    { text: "VM 'vm-0123456789':", tone: 'warning' },
+    { text: '    is new', tone: 'warning' },
+    '    next: wait',
+  ]);
 });
 
 test('ages are short, and as exact as they need to be', () => {

@@ -2,8 +2,9 @@ import type { Problem } from '../../inventory/problem.ts';
 import type { DiskItem, Inventory, NetworkItem, SnapshotItem, VmItem } from '../../inventory/inventory.ts';
 import { fullName } from '../../inventory/bosh-name.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
-import { type OutputTable, formatTable } from '../output/table.ts';
-import { type Column, fitColumns, wrapText } from './fit-columns.ts';
+import { oneLine } from '../../errors/text.ts';
+import { type Cell, type OutputTable, formatTable, wrapText } from '../output/table.ts';
+import { type Column, fitColumns } from './fit-columns.ts';
 import { formatAge } from './format-age.ts';
 
 export interface StatusView {
@@ -113,39 +114,47 @@ export function statusTables(view: StatusView): OutputTable[] {
   ];
 }
 
-/** Returns the report for people: problems with their next steps, then the tables, as wide as the terminal. */
-export function statusText(view: StatusView, { width, details }: TextOptions): string {
+/** Returns the lines for people: problems with their next steps, then the tables, as wide as the terminal. */
+export function statusLines(view: StatusView, { width, details }: TextOptions): Cell[] {
   const { inventory, problems, unread, now } = view;
   // A program that reads the output needs whole cids.
   const isWhole = details || width === Infinity;
-  const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): string[] => {
+  const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): Cell[][] => {
     if (isOptional && items.length === 0) return [];
     const fitting = details ? columns : fitColumns(columns, items, width);
     return [
       formatTable(
         fitting.map(({ title }) => title),
         items.map((item) => fitting.map(({ cell }) => cell(item))),
-      ),
+      )
+        .trimEnd()
+        .split('\n'),
     ];
   };
-  const notes = unread.flatMap((name) => unreadNotes[name] ?? []).map((note) => wrapText(note, width, ''));
-  return [
-    ...(problems.length === 0 ? [] : [problemsText(problems, width)]),
+  const notes = unread.flatMap((name) => unreadNotes[name] ?? []).map((note) => wrapText(note, width));
+  const parts: Cell[][] = [
+    ...(problems.length === 0 ? [] : [problems.flatMap((problem) => problemLines(problem, width))]),
     ...table(vmColumns(now, details, isWhole), inventory.vms),
     ...table(diskColumns(view, details, isWhole), inventory.disks),
     ...table(snapshotColumns(now, isWhole), inventory.snapshots, true),
     ...table(networkColumns(now), inventory.networks, true),
-    ...(notes.length === 0 ? [] : [notes.join('')]),
-  ].join('\n');
+    ...(notes.length === 0 ? [] : [notes.flat()]),
+  ];
+  return parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
-const problemsText = (problems: readonly Problem[], width: number): string =>
-  problems
-    .map(({ kind, object, name, problem, next }) => {
-      const title = `${kind} '${object}'${name === undefined ? '' : ` (${name})`}: ${problem}`;
-      return wrapText(title, width, '    ') + wrapText(`    next: ${next}`, width, '    ');
-    })
-    .join('');
+function problemLines({ kind, object, name, problem, next, severity }: Problem, width: number): Cell[] {
+  const title = `${kind} '${object}'${name === undefined ? '' : ` (${name})`}: ${problem}`;
+  const indented = (text: string): string[] =>
+    wrapText(oneLine(text), width - indent.length).map((line) => `${indent}${line}`);
+  const tone = severity === 'error' ? 'failed' : 'warning';
+  return [
+    ...indented(title).map((text, index) => ({ text: index === 0 ? text.trimStart() : text, tone }) as const),
+    ...indented(`next: ${next}`),
+  ];
+}
+
+const indent = ' '.repeat(4);
 
 /** What is not known if a list may not be read. */
 const unreadNotes: Readonly<Partial<Record<ListName, string>>> = {

@@ -10,7 +10,8 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { until } from '../../../test/support/until.ts';
 import { recordOutput } from '../testing/record-output.ts';
-import type { Screen } from '../output/screen.ts';
+import type { Display } from '../output/display.ts';
+import { textOf } from '../output/table.ts';
 import { watchStatus } from './watch-status.ts';
 
 /** An API server that can be stopped and started: requests fail, and open watches end. */
@@ -80,14 +81,20 @@ test('on a terminal, status --watch draws changes, says since when it is not up 
   let resize = (): void => undefined;
   let columns = 80;
   let isClosed = false;
-  const screen: Screen = {
-    size: () => ({ columns, rows: 24 }),
-    onResize: (listener) => (resize = listener),
-    draw: (text) => (picture = text),
-    close: () => (isClosed = true),
+  const unused = (): void => assert.fail('not used by a picture');
+  const display: Display = {
+    get columns() {
+      return columns;
+    },
+    ...{ table: unused, lines: unused, live: unused },
+    screen: {
+      onResize: (listener) => (resize = listener),
+      draw: (lines) => (picture = lines.map(textOf).join('\n')),
+      close: () => (isClosed = true),
+    },
   };
   const watching = watchStatus({
-    ...{ api: server.api, namespaces, terminal: { ...recordOutput().context.terminal, screen } },
+    ...{ api: server.api, namespaces, terminal: { ...recordOutput().context.terminal, display } },
     ...{ clock: systemClock, signal: ended.signal, details: false },
   });
   const draws = (pattern: RegExp) =>

@@ -10,8 +10,10 @@ import { watchLists } from '../../inventory/watch-lists.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { clockDifference, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { type StatusView, statusText } from './status-tables.ts';
+import type { Display } from '../output/display.ts';
+import { printLines, type Terminal } from '../output/terminal.ts';
+import { type StatusView, statusLines } from './status-tables.ts';
+import type { Cell } from '../output/table.ts';
 import { describeChanges } from './describe-changes.ts';
 
 /** Ages are shown, and a problem may become one by its age. */
@@ -32,21 +34,22 @@ export interface WatchStatusOptions {
  * read fails.
  */
 export async function watchStatus(options: WatchStatusOptions): Promise<void> {
-  const { terminal } = options;
-  if (terminal.screen === undefined) return printChanges(options);
+  const { display } = options.terminal;
+  if (display === undefined) return printChanges(options);
   try {
-    await drawStatus(options, terminal.screen);
+    await drawStatus(options, display);
   } finally {
-    terminal.screen.close();
+    display.screen.close();
   }
 }
 
 async function drawStatus(
   { api, namespaces, clock, signal, details }: WatchStatusOptions,
-  screen: NonNullable<Terminal['screen']>,
+  display: Display,
 ): Promise<void> {
   let draw = (): void => undefined;
   let difference: number | undefined;
+  const { screen } = display;
   screen.onResize(() => draw());
   for await (const { lists, failure } of watchLists(api, namespaces, statusLists, {
     clock,
@@ -55,12 +58,13 @@ async function drawStatus(
   })) {
     difference ??= clockDifference(api, clock);
     const view = toStatusView(lists, clock.now() + difference);
-    const lost =
-      failure === undefined ? '' : `\nNOT UP TO DATE since ${timestamp(failure.since)}: ${failure.reason}`;
+    const lost: Cell[] =
+      failure === undefined
+        ? []
+        : [{ text: `NOT UP TO DATE since ${timestamp(failure.since)}: ${failure.reason}`, tone: 'failed' }];
     draw = () => {
-      const { columns: width } = screen.size();
-      const title = `${timestamp(clock.now())}  Ctrl-C ends${lost}`;
-      screen.draw(`${title}\n\n${statusText(view, { width, details })}`);
+      const title = `${timestamp(clock.now())}  Ctrl-C ends`;
+      screen.draw([title, ...lost, '', ...statusLines(view, { width: display.columns, details })]);
     };
     draw();
   }
@@ -78,7 +82,7 @@ async function printChanges({ api, namespaces, terminal, clock, signal }: WatchS
     difference ??= clockDifference(api, clock);
     const view = toStatusView(lists, clock.now() + difference);
     const time = timestamp(clock.now());
-    if (before === undefined) terminal.out(statusText(view, { width: Infinity, details: true }));
+    if (before === undefined) printLines(terminal, statusLines(view, { width: Infinity, details: true }));
     else for (const line of describeChanges(before, view)) terminal.out(`${time} ${line}\n`);
     before = view;
     if (failure !== undefined && reported === undefined)

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { openDisplay } from './display.ts';
 
 function opened(environment: Record<string, string> = {}, columns = 20) {
-  const stream = {
-    isTTY: true,
-    columns,
-    written: '',
+  const stream = Object.assign(new EventEmitter(), {
+    ...{ isTTY: true, columns, written: '' },
     write: (text: string) => void (stream.written += text),
-  };
+  });
   const display = openDisplay(stream, environment) ?? assert.fail('no display');
   return { stream, display };
 }
@@ -16,11 +15,12 @@ function opened(environment: Record<string, string> = {}, columns = 20) {
 const table = { content: '', header: ['Result'], rows: [[{ text: 'bad', tone: 'failed' as const }]] };
 
 test('only a terminal that can move its cursor has a display', () => {
-  assert.equal(openDisplay({ isTTY: true, write: () => undefined }, { TERM: 'dumb' }), undefined);
-  assert.equal(openDisplay({ isTTY: false, write: () => undefined }, {}), undefined);
+  const { stream } = opened();
+  assert.equal(openDisplay(stream, { TERM: 'dumb' }), undefined);
+  assert.equal(openDisplay(Object.assign(stream, { isTTY: false }), {}), undefined);
 });
 
-test('colours the cells of a table, unless NO_COLOR is set', () => {
+test('colours the cells of a table and lines, unless NO_COLOR is set', () => {
   for (const [environment, cell] of [
     [{}, '\u001b[31mbad\u001b[0m'],
     [{ NO_COLOR: '' }, '\u001b[31mbad\u001b[0m'],
@@ -28,7 +28,8 @@ test('colours the cells of a table, unless NO_COLOR is set', () => {
   ] as const) {
     const { display, stream } = opened(environment);
     display.table(table);
-    assert.equal(stream.written, `Result\n${cell}\n\n`);
+    display.lines(['a\u001b[2J', { text: 'bad', tone: 'failed' }]);
+    assert.equal(stream.written, `Result\n${cell}\n\na\\u001b[2J\n${cell}\n`);
   }
 });
 

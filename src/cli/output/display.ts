@@ -1,6 +1,15 @@
 import { oneLine } from '../../errors/text.ts';
 import type { LiveLine } from '../../platform/live-progress.ts';
-import { formatForTerminal, type OutputTable, type Paint, type Tone } from './table.ts';
+import { openScreen, type Screen, type ScreenStream } from './screen.ts';
+import {
+  formatForTerminal,
+  mapCell,
+  paintCell,
+  type Cell,
+  type OutputTable,
+  type Paint,
+  type Tone,
+} from './table.ts';
 
 /** What only a terminal can show. All texts may be untrusted. */
 export interface Display {
@@ -8,6 +17,10 @@ export interface Display {
   readonly columns: number;
   /** Writes a table that fits the width if possible, with tones in colour. */
   table(table: OutputTable): void;
+  /** Writes lines with their tones in colour. */
+  lines(lines: readonly Cell[]): void;
+  /** The whole terminal, for a command that draws the same picture again and again. */
+  readonly screen: Screen;
   /**
    * Shows one line below all other output until the next call replaces it; an empty text removes it. `end`
    * stays visible if the terminal is too narrow for both.
@@ -16,10 +29,9 @@ export interface Display {
 }
 
 /** The part of a stream of node:tty that a display needs. */
-export interface DisplayStream {
+export interface DisplayStream extends ScreenStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
-  write(text: string): unknown;
 }
 
 export interface ProcessDisplay extends Display {
@@ -58,6 +70,9 @@ export function openDisplay(
       return columns();
     },
     table: (table) => writeBeside(`${formatForTerminal(table, columns(), paint)}\n`),
+    lines: (lines) =>
+      writeBeside(lines.map((line) => `${paintCell(mapCell(line, oneLine), paint)}\n`).join('')),
+    screen: openScreen(stream, { columns, paint }),
     live: (text, end = '') => {
       if (text === '' && shown !== undefined) stream.write(eraseLine);
       shown = text === '' ? undefined : [text, end];

@@ -1,6 +1,7 @@
 import type { Finding } from '../../doctor/finding.ts';
 import { printTable, type Terminal } from './terminal.ts';
 
+const tones = { ok: 'ok', warning: 'warning', failed: 'failed', unknown: 'warning' } as const;
 const columns = ['Subject', 'Check', 'Result', 'Detail'];
 
 /**
@@ -13,7 +14,7 @@ export function printFindings(terminal: Terminal, findings: readonly Finding[]):
     content: 'checks',
     header: isWide ? [...columns, 'Needed by', 'Remedy'] : columns,
     rows: findings.map(({ subject, check, result, detail, neededBy, remedy }) => [
-      ...[subject, check, result, detail],
+      ...[subject, check, { text: result, tone: tones[result] }, detail],
       ...(isWide ? [neededBy, remedy] : []),
     ]),
   });

@@ -1,16 +1,16 @@
-import type { WriteStream } from 'node:tty';
+import { oneLine } from '../../errors/text.ts';
+import { mapCell, paintCell, type Cell, type Paint } from './table.ts';
 
 /** A terminal on which a command draws the same picture again and again. */
 export interface Screen {
-  /** Columns and rows, as they are now. */
-  size(): { readonly columns: number; readonly rows: number };
   /** Calls the listener after each change of the size, until `close`. */
   onResize(listener: () => void): void;
   /**
    * Replaces the picture. The first call switches to the alternate screen, which leaves what the operator
-   * had on the terminal as it was. Lines that do not fit are cut off, and the last row says so.
+   * had on the terminal as it was. Lines that do not fit are cut off, and the last row says so. Lines may
+   * contain untrusted text.
    */
-  draw(text: string): void;
+  draw(lines: readonly Cell[]): void;
   /** Switches back and shows the cursor. Is called at the end of the process if the command does not do it. */
   close(): void;
 }
@@ -21,9 +21,22 @@ const home = '\u001B[H';
 const clearLine = '\u001B[K';
 const clearBelow = '\u001B[J';
 
-/** Returns the screen of a stream; undefined if it is not a terminal, or one without cursor control. */
-export function openScreen(stream: WriteStream, term: string | undefined): Screen | undefined {
-  if (!stream.isTTY || term === 'dumb') return undefined;
+/** The part of a stream of node:tty that a screen needs. */
+export interface ScreenStream {
+  readonly rows?: number;
+  write(text: string): unknown;
+  on(event: 'resize', listener: () => void): unknown;
+  off(event: 'resize', listener: () => void): unknown;
+}
+
+export interface ScreenOptions {
+  /** Returns the present width. */
+  readonly columns: () => number;
+  readonly paint: Paint;
+}
+
+/** Returns the screen of a terminal that can move its cursor. */
+export function openScreen(stream: ScreenStream, { columns, paint }: ScreenOptions): Screen {
   let isOpen = false;
   const listeners: (() => void)[] = [];
   const close = (): void => {
@@ -32,34 +45,34 @@ export function openScreen(stream: WriteStream, term: string | undefined): Scree
     if (isOpen) stream.write(leave);
     isOpen = false;
   };
-  const size = () => ({ columns: stream.columns, rows: stream.rows });
   return {
-    size,
     onResize: (listener) => {
       listeners.push(listener);
       stream.on('resize', listener);
     },
-    draw: (text) => {
+    draw: (lines) => {
       if (!isOpen) {
         stream.write(enter);
         process.on('exit', close);
       }
       isOpen = true;
-      const lines = fitLines(text, size());
-      stream.write(`${home}${lines.map((line) => `${line}${clearLine}`).join('\r\n')}${clearBelow}`);
+      // A terminal without a known size reports 0 rows.
+      const fitting = fitLines(lines, { columns: columns(), rows: stream.rows || 24 });
+      const painted = fitting.map((line) => `${paintCell(line, paint)}${clearLine}`);
+      stream.write(`${home}${painted.join('\r\n')}${clearBelow}`);
     },
     close,
   };
 }
 
-/** Cuts a text to the size of a screen. */
+/** Cuts lines to the size of a screen. */
 export function fitLines(
-  text: string,
+  lines: readonly Cell[],
   { columns, rows }: { readonly columns: number; readonly rows: number },
-): string[] {
-  const lines = text.trimEnd().split('\n');
-  const cut = (line: string): string => (line.length > columns ? `${line.slice(0, columns - 1)}…` : line);
-  if (lines.length <= rows) return lines.map(cut);
+): Cell[] {
+  const cut = (text: string): string => (text.length > columns ? `${text.slice(0, columns - 1)}…` : text);
+  const fit = (line: Cell): Cell => mapCell(line, (text) => cut(oneLine(text)));
+  if (lines.length <= rows) return lines.map(fit);
   const hidden = lines.length - rows + 1;
-  return [...lines.slice(0, rows - 1), `… ${hidden} more lines: enlarge the window`].map(cut);
+  return [...lines.slice(0, rows - 1), `… ${hidden} more lines: enlarge the window`].map(fit);
 }

@@ -15,11 +15,12 @@ export interface OutputTable {
 
 export const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text);
 
+export const mapCell = (cell: Cell, map: (text: string) => string): Cell =>
+  typeof cell === 'string' ? map(cell) : { ...cell, text: map(cell.text) };
+
 /** Returns the table with each cell's text replaced. */
 export function mapCells({ rows, ...table }: OutputTable, map: (text: string) => string): OutputTable {
-  const mapCell = (cell: Cell): Cell =>
-    typeof cell === 'string' ? map(cell) : { ...cell, text: map(cell.text) };
-  return { ...table, rows: rows.map((cells) => cells.map(mapCell)) };
+  return { ...table, rows: rows.map((cells) => cells.map((cell) => mapCell(cell, map))) };
 }
 
 /** Formats text of a tone; the default adds nothing. */
@@ -44,7 +45,7 @@ export function formatTable(
       const last = line.findLastIndex((cell) => width(cell) > 0);
       const cells = line
         .slice(0, last + 1)
-        .map((cell, column) => painted(cell, paint) + padding(cell, column === last ? 0 : widths[column]));
+        .map((cell, column) => paintCell(cell, paint) + padding(cell, column === last ? 0 : widths[column]));
       return `${cells.join('  ').trimEnd()}\n`;
     })
     .join('');
@@ -90,7 +91,7 @@ function formatRecords(header: readonly string[], rows: readonly (readonly Cell[
   const titles = Math.max(...header.map(width));
   const records = rows.map((cells) =>
     header.map((title, column) =>
-      `${title}${padding(title, titles)}  ${painted(escaped(cells[column] ?? ''), paint)}`.trimEnd(),
+      `${title}${padding(title, titles)}  ${paintCell(escaped(cells[column] ?? ''), paint)}`.trimEnd(),
     ),
   );
   return records.map((lines) => `${lines.join('\n')}\n`).join('\n');
@@ -109,12 +110,12 @@ export function wrapText(text: string, columns: number): readonly string[] {
   return [...lines, current];
 }
 
-const escaped = (cell: Cell): Cell =>
-  typeof cell === 'string' ? oneLine(cell) : { ...cell, text: oneLine(cell.text) };
+const escaped = (cell: Cell): Cell => mapCell(cell, oneLine);
 
 const width = (cell: Cell): number => textOf(cell).length;
 
 const padding = (cell: Cell, columns = 0): string => ' '.repeat(Math.max(0, columns - width(cell)));
 
-const painted = (cell: Cell, paint: Paint): string =>
+/** Formats a cell whose text is escaped. */
+export const paintCell = (cell: Cell, paint: Paint): string =>
   typeof cell === 'string' ? cell : paint(cell.text, cell.tone);

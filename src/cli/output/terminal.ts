@@ -2,8 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { oneLine } from '../../errors/text.ts';
 import { openDisplay, type Display } from './display.ts';
-import { openScreen, type Screen } from './screen.ts';
-import { formatTable, mapCells, type OutputTable } from './table.ts';
+import { formatTable, mapCell, mapCells, textOf, type Cell, type OutputTable } from './table.ts';
 
 /** The output and the questions of a command. */
 export interface Terminal {
@@ -18,8 +17,6 @@ export interface Terminal {
   };
   /** Writes one message. Its lines after the first are indented. */
   error(message: string): void;
-  /** Absent if the output is not a terminal, or with `--json`. */
-  readonly screen?: Screen;
   /** False if input is not a terminal, so that nothing can answer a question. */
   readonly canAsk: boolean;
   /**
@@ -31,13 +28,12 @@ export interface Terminal {
 
 /** Returns a terminal that removes secrets from all output. The output of all commands goes through it. */
 export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
-  const { display, screen, structured } = terminal;
+  const { display, structured } = terminal;
   return {
     ...terminal,
     display: display && redactingDisplay(display, redact),
     out: (text) => terminal.out(redact(text)),
     error: (message) => terminal.error(redact(message)),
-    ...(screen !== undefined && { screen: { ...screen, draw: (text: string) => screen.draw(redact(text)) } }),
     ...(structured === undefined
       ? {}
       : {
@@ -50,11 +46,15 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
 }
 
 function redactingDisplay(display: Display, redact: (text: string) => string): Display {
+  const { screen } = display;
+  const redactLines = (lines: readonly Cell[]): Cell[] => lines.map((line) => mapCell(line, redact));
   return {
     get columns() {
       return display.columns;
     },
     table: (table) => display.table(mapCells(table, redact)),
+    lines: (lines) => display.lines(redactLines(lines)),
+    screen: { ...screen, draw: (lines) => screen.draw(redactLines(lines)) },
     live: (text, end = '') => display.live(redact(text), redact(end)),
   };
 }
@@ -69,6 +69,12 @@ export function printTable(terminal: Terminal, table: OutputTable): void {
   else terminal.out(`${formatTable(table.header, table.rows)}\n`);
 }
 
+/** Prints lines, on a terminal with their tones in colour. */
+export function printLines(terminal: Terminal, lines: readonly Cell[]): void {
+  if (terminal.display !== undefined) terminal.display.lines(lines);
+  else terminal.out(lines.map((line) => `${textOf(line)}\n`).join(''));
+}
+
 /** Prints a complete text, with `--json` as a block. */
 export function printBlock(terminal: Terminal, text: string): void {
   if (terminal.structured !== undefined) terminal.structured.block(text);
@@ -76,8 +82,8 @@ export function printBlock(terminal: Terminal, text: string): void {
 }
 
 /**
- * Returns the terminal of this process's streams. Control characters are escaped only here and, in tables and
- * the live line, by its display.
+ * Returns the terminal of this process's streams. Control characters are escaped only here and, in tables,
+ * lines and the live line, by its display.
  */
 export function processTerminal(): Terminal {
   const display = openDisplay(process.stdout, process.env);
@@ -85,12 +91,8 @@ export function processTerminal(): Terminal {
     if (display === undefined) stream.write(text);
     else display.beside(text, () => void stream.write(text));
   };
-  const screen = openScreen(process.stdout, process.env['TERM']);
   return {
     display,
-    ...(screen !== undefined && {
-      screen: { ...screen, draw: (text: string) => screen.draw(escapeControls(text)) },
-    }),
     out: (text) => write(process.stdout, escapeControls(text)),
     error: (message) => write(process.stderr, `${escapeControls(indentFollowing(message))}\n`),
     canAsk: isatty(process.stdin.fd),

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { parseArgs, promisify } from 'node:util';
 import type { Command, SubCommand } from '../command.ts';
 import { commands } from '../commands.ts';
+import product from '../../../package.json' with { type: 'json' };
 import { allFlags, commandHelp, usage } from './usage.ts';
 
 const shown = commands.filter(({ isHidden }) => isHidden !== true);
@@ -87,7 +88,7 @@ test('arguments of another program are not a request for help', () => {
     assert.equal(commandHelp(command, ['a', '--', 'ls', '--help', '-h']), undefined);
 });
 
-test('help, help COMMAND and --help print the help; the list has one line for each command', async () => {
+test('help, help COMMAND and --help print the help, and --version the version; the list has one line for each command', async () => {
   const run = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
   const help = await run('stemcell', 'build', '--help');
@@ -95,6 +96,7 @@ test('help, help COMMAND and --help print the help; the list has one line for ea
   assert.match(help, /[^\n]\n$/u, 'the prompt is on a line of its own');
   assert.equal(await run('help', 'stemcell', 'build'), help);
   assert.match(await run('create-env', 'no-manifest.yml', '-h'), /^Usage: bosh-kubernetes create-env /mu);
+  for (const word of ['version', '--version']) assert.equal(await run(word), `${product.version}\n`);
   const list = await run('help');
   assert.equal(list, usage(commands));
   for (const { name, isHidden } of commands)

@@ -12,7 +12,8 @@ export function usage(commands: readonly Command[], columns = defaultColumns): s
   const rows = commands
     .filter(({ isHidden }) => isHidden !== true)
     .map(({ name, summary }) => [`  ${name}`, summary] as const);
-  const end = 'bosh-kubernetes COMMAND --help shows its flags and an example.';
+  const end =
+    'bosh-kubernetes COMMAND --help shows its flags and an example; bosh-kubernetes --version shows the version.';
   return `Usage: bosh-kubernetes COMMAND\n\n${inTwoColumns(rows, columns)}\n${paragraph(end, columns)}`;
 }
 

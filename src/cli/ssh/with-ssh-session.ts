@@ -102,7 +102,9 @@ async function removeAccount(
   { terminal }: CommandContext,
 ): Promise<void> {
   try {
-    await vm.client(AbortSignal.timeout(cleanupBudget)).cleanUpSsh(user);
+    await withLiveProgress(terminal, 'Removing the account from the VM', () =>
+      vm.client(AbortSignal.timeout(cleanupBudget)).cleanUpSsh(user),
+    );
     await directory.remove();
   } catch (error) {
     await directory.keepForRetry();

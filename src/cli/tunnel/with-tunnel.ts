@@ -18,6 +18,7 @@ import {
   withKubernetes,
 } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import type { TunnelFlags } from '../args/tunnel-arguments.ts';
 
 /** Dials a destination: through port forwarding if it is in the cluster's namespaces, otherwise directly. */
@@ -30,7 +31,12 @@ export type TunnelDialer = (destination: Destination) => Promise<Duplex>;
  */
 export async function withTunnel<T>(
   flags: TunnelFlags,
-  { environment, secrets, installation }: Pick<CommandContext, 'environment' | 'secrets' | 'installation'>,
+  {
+    environment,
+    secrets,
+    installation,
+    terminal,
+  }: Pick<CommandContext, 'environment' | 'secrets' | 'installation' | 'terminal'>,
   action: (way: TunnelDialer) => Promise<T>,
 ): Promise<T> {
   const directory = flags.directory ?? process.cwd();
@@ -46,8 +52,10 @@ export async function withTunnel<T>(
       const named = [...new Set([...(file?.namespaces ?? []), ...flags.namespaces])];
       const namespaces = named.length > 0 ? named : [access.namespace];
       const names = parseNameMap(flags.maps, namespaces);
-      if (file !== undefined) await assertSameCluster({ directory, file, kubeconfig }, api, access);
-      await Promise.all(namespaces.map((namespace) => checkNamespace(api, namespace)));
+      await withLiveProgress(terminal, 'Opening the tunnel', async () => {
+        if (file !== undefined) await assertSameCluster({ directory, file, kubeconfig }, api, access);
+        await Promise.all(namespaces.map((namespace) => checkNamespace(api, namespace)));
+      });
       const options = { access, api, namespaces, networks, names };
       return action((destination) => connectTo(destination, options));
     },
