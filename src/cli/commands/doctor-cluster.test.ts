@@ -17,6 +17,7 @@ import type { Installation } from '../installation.ts';
 import { useAccount } from '../testing/director-setting.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
 import { doctor } from './doctor.ts';
+import { orphans } from './orphans.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -142,6 +143,12 @@ test('a user without rights gets rows that name the rights, and no stack', async
     /^- Room on nodes \(nodes\): unknown, .*\n  use a kubeconfig with the right to list nodes$/mu,
   );
   assert.doesNotMatch(out, / at .*\.ts:/u);
+
+  const heard = recordOutput();
+  const installation = { root } as Installation;
+  const read = await orphans.run(['--kubeconfig', kubeconfig], { ...heard.context, installation });
+  assert.equal(read, 1);
+  assert.match(heard.out, /^No objects .* were found in what could be read\.\nVMs and attachments were not/u);
 });
 
 test('the rights of another account are unknown if the cluster reviews none', async (t) => {
