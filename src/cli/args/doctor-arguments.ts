@@ -139,7 +139,9 @@ function parseImage(
   invalid: InvalidArguments,
 ): ImageArguments {
   if (stemcell === undefined)
-    throw invalid('--stemcell FILE is missing: a light stemcell, whose image the nodes run');
+    throw invalid(
+      '--stemcell FILE is missing: a light stemcell, whose image the nodes run; the embedded cluster runs no images',
+    );
   if (!imagePullSecrets.every(isDnsSubdomain))
     throw invalid('--image-pull-secret is not a valid name of a Secret');
   return { stemcell: absolute(stemcell), imagePullSecrets };

@@ -201,7 +201,7 @@ describe('director init', () => {
       ],
       [/Node ports: 32067 is taken by Service default\/web: delete/u, ['--way', 'nodeport']],
       [
-        /Fixed addresses: .* install it .*, use --static-ip .*, or choose --way tunnel/u,
+        /Fixed addresses: .* install it \(\/.*\/docs\/static-ip\.md\), use --static-ip .*, or choose --way tunnel/u,
         [...direct, '--internal-ip', '10.77.0.9'],
       ],
     ];

@@ -12,6 +12,7 @@ import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
+import { nameInstalledFiles } from '../output/name-installed-files.ts';
 import { printTable } from '../output/terminal.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 
@@ -38,7 +39,7 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const { checks, files, file } = await interruptible(
+  const { files, file, ...examined } = await interruptible(
     withLiveProgress(terminal, 'Examining the cluster', () =>
       connect(
         kubeconfig,
@@ -51,6 +52,9 @@ export async function initDirector(
     ),
     signal,
     { result: 'The cluster was not examined, and nothing was written', next: 'run the same command again' },
+  );
+  const checks = examined.checks.map((check) =>
+    check.result === 'missing' ? { ...check, detail: nameInstalledFiles(check.detail, root) } : check,
   );
   printTable(terminal, {
     content: 'checks',

@@ -17,6 +17,7 @@ import type { Installation } from '../installation.ts';
 import { useAccount } from '../testing/director-setting.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
 import { doctor } from './doctor.ts';
+import { orphans } from './orphans.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -66,7 +67,7 @@ const healthy = {
   'local: Storage class': 'ok',
   'cluster: Default class': 'ok',
   'cluster: Snapshots': 'ok',
-  'cluster: Fixed addresses': 'warning',
+  'cluster: Fixed addresses': 'ok',
   'cluster: Networks of a VM': 'ok',
   'nodes: Room on nodes': 'ok',
 };
@@ -76,10 +77,6 @@ test('a healthy cluster passes without a change, and the kubeconfig of the embed
   const { exitCode, out, errors } = await run();
   assert.equal(exitCode, 0, errors.join());
   assert.deepEqual(results(out), healthy);
-  assert.match(
-    out,
-    /^What to do:\n- Fixed addresses \(cluster\): warning, needed by manual networks\n  nothing, if/mu,
-  );
   assert.deepEqual((await cluster.api.list(pods)).items, []);
   await mkdir(clusterDirectory);
   await writeFile(join(clusterDirectory, 'kubeconfig'), await readFile(kubeconfig), { mode: 0o600 });
@@ -120,6 +117,7 @@ test('a closed namespace, a missing default class, zones and a missing namespace
   assert.match(closed.out, /^nodes +Room on nodes +failed +none for VMs \(node-1: it is unschedulable; no/mu);
   assert.match(closed.out, /^elsewhere +Attachment pods +warning +the namespace does not exist yet$/mu);
   assert.match(closed.out, /^you +Rights for disks +ok /mu);
+  assert.ok(closed.out.includes(`\n  kubectl apply -k ${join(root, 'manifests/rbac/disks')}\n`), closed.out);
   const restricted = await run();
   assert.match(restricted.out, /^bosh +Pod Security +failed +admits no VM of any profile: /mu);
   assert.deepEqual(restricted.errors, ['2 of 14 checks failed']);
@@ -145,6 +143,12 @@ test('a user without rights gets rows that name the rights, and no stack', async
     /^- Room on nodes \(nodes\): unknown, .*\n  use a kubeconfig with the right to list nodes$/mu,
   );
   assert.doesNotMatch(out, / at .*\.ts:/u);
+
+  const heard = recordOutput();
+  const installation = { root } as Installation;
+  const read = await orphans.run(['--kubeconfig', kubeconfig], { ...heard.context, installation });
+  assert.equal(read, 1);
+  assert.match(heard.out, /^No objects .* were found in what could be read\.\nVMs and attachments were not/u);
 });
 
 test('the rights of another account are unknown if the cluster reviews none', async (t) => {

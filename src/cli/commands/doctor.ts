@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { isEmbedded } from '../../doctor/cluster/cluster-facts.ts';
 import { examineCluster } from '../../doctor/cluster/examine-cluster.ts';
 import { examineNodes } from '../../doctor/examine-nodes.ts';
 import type { Finding } from '../../doctor/finding.ts';
@@ -27,6 +28,7 @@ import {
 } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
+import { nameInstalledFiles } from '../output/name-installed-files.ts';
 import { printFindings } from '../output/print-findings.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 
@@ -46,8 +48,12 @@ export const doctor: Command = {
   json: true,
   async run(args, context) {
     const parsed = parseDoctorArguments(args);
-    const findings = await (parsed.kind === 'nodes' ? nodes(parsed, context) : cluster(parsed, context));
-    const { terminal } = context;
+    const found = await (parsed.kind === 'nodes' ? nodes(parsed, context) : cluster(parsed, context));
+    const { terminal, installation } = context;
+    const findings = found.map((finding) => ({
+      ...finding,
+      remedy: nameInstalledFiles(finding.remedy, installation.root),
+    }));
     printFindings(terminal, findings);
     const failed = findings.filter(({ result }) => result === 'failed').length;
     if (failed === 0) return 0;
@@ -76,11 +82,11 @@ async function readTrialImage({ trial }: ExaminationArguments): Promise<Stemcell
 
 async function cluster(request: ExaminationArguments, context: CommandContext): Promise<readonly Finding[]> {
   const { installation, environment, secrets, signal, terminal } = context;
-  const { path: kubeconfig, isEmbedded } = await chooseCluster(request.kubeconfig, context);
-  if (isEmbedded && request.trial !== undefined) throw noImages('doctor --try');
+  const { path: kubeconfig, isEmbedded: isKnown } = await chooseCluster(request.kubeconfig, context);
+  if (isKnown && request.trial !== undefined) throw noImages('doctor --try');
   const image = await readTrialImage(request);
   const access = { environment, context: request.context, onSecrets: secrets.add };
-  const examined = { ...request, root: installation.root, isEmbedded };
+  const examined = { ...request, root: installation.root };
   const { findings, facts } = await interruptible(
     withLiveProgress(terminal, 'Examining the cluster', () =>
       withKubernetes(kubeconfig, (api) => examineCluster(api, examined, systemClock), { ...access, signal }),
@@ -89,6 +95,8 @@ async function cluster(request: ExaminationArguments, context: CommandContext): 
     { result: 'The cluster was not examined, and nothing was changed', next: 'run the same command again' },
   );
   if (request.trial === undefined || image === undefined || facts === undefined) return findings;
+  // A copy of its kubeconfig.
+  if (isEmbedded(facts)) throw noImages('doctor --try');
   const trial = { ...request, ...request.trial, image };
   const tried = await interruptible(
     withLiveProgress(terminal, 'Trying the cluster', () =>
@@ -128,8 +136,8 @@ async function connectTcp(host: string, port: number): Promise<void> {
 async function nodes(request: NodesArguments, context: CommandContext): Promise<readonly Finding[]> {
   const { namespace, imagePullSecrets, parts } = request;
   const { terminal, secrets, environment, signal } = context;
-  const { path: kubeconfig, isEmbedded } = await chooseCluster(request.kubeconfig, context);
-  if (isEmbedded) throw noImages('a Diego cell');
+  const { path: kubeconfig, isEmbedded: isKnown } = await chooseCluster(request.kubeconfig, context);
+  if (isKnown) throw noImages('a Diego cell');
   const stemcell = await readStemcellImage(request.stemcell);
   const work = withLiveProgress(terminal, 'Examining the nodes', () =>
     withKubernetes(

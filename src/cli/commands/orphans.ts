@@ -11,7 +11,7 @@ import { cleanOrphans } from '../inventory/clean-orphans.ts';
  * Shows what a killed CPI call, or a user who deleted a VM's pod, may have left, and what can be done about
  * it. With `--delete` it deletes, after a question for each kind, the VMs, disks and snapshots that the given
  * records show not to be in use. The exit code is 3 if the embedded cluster does not run, and 1 if an object
- * that was to be deleted stays.
+ * that was to be deleted stays, or if the account may not list the objects of a namespace.
  */
 export const orphans: Command = {
   name: 'orphans',

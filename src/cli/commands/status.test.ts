@@ -99,6 +99,10 @@ test('status names a missing manifest or state file, and reports a manifest that
     spoken.out,
     /'.*m\.yml' is not deployed: there is no state file '.*m-state\.json'\. .*: bosh-kubernetes state restore .*m\.yml\n/,
   );
+  const page = await readFile(join(import.meta.dirname, '../../../docs/your-cluster.md'), 'utf8');
+  const columns = (text: string) =>
+    text.match(/^(?:Instance|Disk) .*$/gmu)?.map((row) => row.split(/ {2,}/u));
+  assert.deepEqual(columns(page), columns(spoken.out));
 });
 
 interface Kubeconfig {

@@ -2,7 +2,7 @@ import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { deleteOrphan } from '../../inventory/delete-orphan.ts';
 import { type Orphan, listOrphans } from '../../inventory/find-orphans.ts';
 import { type DeletableOrphan, isDeletable, judgeOrphan } from '../../inventory/judge-orphan.ts';
-import type { ObjectLists } from '../../inventory/object-lists.ts';
+import type { ListName, ObjectLists } from '../../inventory/object-lists.ts';
 import type { CallContext } from '../../inventory/open-call.ts';
 import { type RecordedUse, joinUse, useOfDirector, useOfStates } from '../../inventory/recorded-use.ts';
 import { clockDifference } from '../../kubernetes/timestamp.ts';
@@ -55,8 +55,12 @@ export async function cleanOrphans(
   }));
   const now = clock.now() + clockDifferenceMs;
   printOrphans(operator.terminal, { judged, unread, now });
-  return values.delete ? deleteUnused(call, judged, { ...operator, force: values.force, now }) : 0;
+  if (values.delete) return deleteUnused(call, judged, { ...operator, force: values.force, now });
+  return isIncomplete(unread) ? 1 : 0;
 }
+
+/** Not each account may list PersistentVolumes, which belong to no namespace. */
+const isIncomplete = (unread: readonly ListName[]): boolean => unread.some((name) => name !== 'volumes');
 
 /** Reads all records before the first request. Undefined if none was given. */
 async function readRecords(

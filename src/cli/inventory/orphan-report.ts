@@ -59,7 +59,11 @@ export function printOrphans(
   const notes = unread.flatMap((name) => unreadNotes[name] ?? []);
   const hasVerdict = judged.some(({ verdict }) => verdict !== undefined);
   if (judged.length === 0 && terminal.structured === undefined) {
-    terminal.out(['No objects that a killed call may have left.', ...notes, ''].join('\n'));
+    const none =
+      notes.length === 0
+        ? 'No objects that a killed call may have left.'
+        : 'No objects that a killed call may have left were found in what could be read.';
+    terminal.out([none, ...notes, ''].join('\n'));
     return;
   }
   printTable(terminal, {

@@ -35,7 +35,7 @@ export interface ClusterFacts extends VmNamespaces {
   /** A version such as `v1.36.3`. */
   readonly version: string | undefined;
   /** The API groups that the cluster serves. */
-  readonly groups: readonly string[];
+  readonly groups: readonly string[] | undefined;
   /** False: the namespace of the VMs does not exist. */
   readonly hasNamespace: boolean;
   readonly hasDiskNamespace: boolean;
@@ -43,12 +43,16 @@ export interface ClusterFacts extends VmNamespaces {
   /** Undefined: one of the namespaces does not exist. */
   readonly admission: PodAdmission | undefined;
   readonly classes: readonly StorageClass[] | undefined;
-  readonly fixedIpSupport: PinningNetwork | 'static-ip' | undefined;
+  readonly fixedIpSupport: PinningNetwork | 'static-ip' | 'none' | undefined;
   readonly nodes: readonly Node[] | undefined;
   /** The pods of all namespaces. */
   readonly pods: readonly Pod[] | undefined;
   readonly services: readonly Service[] | undefined;
 }
+
+/** Returns whether it is an embedded cluster, whose nodes give each VM its address and run no images. */
+export const isEmbedded = ({ version }: Pick<ClusterFacts, 'version'>): boolean =>
+  version?.endsWith('+bosh-kubernetes') === true;
 
 /** Reads all facts about a cluster for VMs and disks in these namespaces. Changes nothing. */
 export async function readClusterFacts(api: ClusterApi, vms: VmNamespaces): Promise<ClusterFacts> {
@@ -68,12 +72,12 @@ export async function readClusterFacts(api: ClusterApi, vms: VmNamespaces): Prom
   // if the user may not read the namespace, the check of rights reports that
   const [hasNamespace, hasDiskNamespace] = [found ?? true, hasDisks ?? true];
   return {
-    ...{ version, groups: groups ?? [], namespace, diskNamespace, hasNamespace, hasDiskNamespace },
+    ...{ version, groups, namespace, diskNamespace, hasNamespace, hasDiskNamespace },
     // the account cannot exist without its namespace
     hasAccount: hasAccount ?? false,
     admission: hasNamespace && hasDiskNamespace ? await tryPods(api, vms) : undefined,
     classes: classes?.items,
-    fixedIpSupport: await readFixedIpSupport(api, groups ?? []),
+    fixedIpSupport: await readFixedIpSupport(api, groups),
     nodes: allNodes?.items,
     pods: allPods?.items,
     services: allServices?.items,
@@ -111,12 +115,14 @@ export async function tryService(
 
 async function readFixedIpSupport(
   api: ClusterApi,
-  groups: readonly string[],
+  groups: readonly string[] | undefined,
 ): Promise<ClusterFacts['fixedIpSupport']> {
-  const found = fixedIpNetwork(groups);
+  const found = fixedIpNetwork(groups ?? []);
   if (found !== undefined) return found;
   const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };
-  return (await exists(api, daemonSet)) === true ? 'static-ip' : undefined;
+  const hasPlugin = await exists(api, daemonSet);
+  if (hasPlugin === true) return 'static-ip';
+  return hasPlugin === undefined || groups === undefined ? undefined : 'none';
 }
 
 async function exists(

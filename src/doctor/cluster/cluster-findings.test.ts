@@ -80,7 +80,9 @@ test('no class at all has failed; classes that may not be read are unknown', () 
 
 test('addresses are named by what gives them', () => {
   assert.equal(fixedAddressFinding('kube-ovn').detail, 'by Kube-OVN');
-  assert.equal(fixedAddressFinding(undefined).result, 'warning');
+  assert.equal(fixedAddressFinding('none').result, 'warning');
+  assert.equal(fixedAddressFinding(undefined).result, 'unknown');
+  assert.equal(multusFinding({ groups: undefined }).result, 'unknown');
   assert.equal(multusFinding({ groups: ['k8s.cni.cncf.io'] }).detail, 'several, by Multus');
 });
 

@@ -178,8 +178,14 @@ const howPinned = {
 } as const;
 
 /** Returns what gives a VM the address that its network names. */
-export function fixedAddressFinding(support: keyof typeof howPinned | undefined): Finding {
-  if (support !== undefined) return met(fixedAddresses, wholeCluster, `by ${howPinned[support]}`);
+export function fixedAddressFinding(support: keyof typeof howPinned | 'none' | undefined): Finding {
+  if (support === undefined)
+    return notAllowed(
+      fixedAddresses,
+      wholeCluster,
+      'list the API groups, and get daemonsets.apps in kube-system',
+    );
+  if (support !== 'none') return met(fixedAddresses, wholeCluster, `by ${howPinned[support]}`);
   const detail = 'found neither Calico, Kube-OVN nor the DaemonSet kube-system/static-ip';
   return unmet(fixedAddresses, wholeCluster, detail);
 }
@@ -191,6 +197,7 @@ const moreNetworks: Requirement = {
 
 /** Returns whether a VM can have more than one interface. */
 export function multusFinding({ groups }: Pick<ClusterFacts, 'groups'>): Finding {
+  if (groups === undefined) return notAllowed(moreNetworks, wholeCluster, 'list the API groups');
   const detail = groups.includes('k8s.cni.cncf.io')
     ? 'several, by Multus'
     : 'one, because there is no Multus';

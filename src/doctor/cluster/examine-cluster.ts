@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { unmet, type Finding, type Requirement } from '../finding.ts';
 import { readDeniedPermissions, type Account } from './access-review.ts';
 import { classFindings, defaultClassFinding, snapshotFinding } from './class-findings.ts';
-import { readClusterFacts, type ClusterApi, type ClusterFacts } from './cluster-facts.ts';
+import { isEmbedded, readClusterFacts, type ClusterApi, type ClusterFacts } from './cluster-facts.ts';
 import {
   admissionFindings,
   clockFinding,
@@ -36,8 +36,6 @@ export interface ClusterRequest extends VmNamespaces {
   readonly root: string;
   /** The account whose rights are reviewed. Undefined: the user of the kubeconfig. */
   readonly account: Account | undefined;
-  /** Nodes of the embedded cluster give each VM its address. */
-  readonly isEmbedded: boolean;
 }
 
 export interface ExaminedCluster {
@@ -72,7 +70,7 @@ export async function examineCluster(
       ...classFindings(classes, facts.nodes),
       defaultClassFinding(facts),
       snapshotFinding(classes),
-      fixedAddressFinding(request.isEmbedded ? 'embedded' : facts.fixedIpSupport),
+      fixedAddressFinding(isEmbedded(facts) ? 'embedded' : facts.fixedIpSupport),
       multusFinding(facts),
       roomFinding(facts),
     ];

@@ -95,7 +95,8 @@ async function tryAddress(
   { vm, facts, onProgress }: Pick<TrialContext, 'facts' | 'onProgress'> & { readonly vm: StartedVm },
 ): Promise<Finding[]> {
   const address = request.address ?? vm.address;
-  const isKnown = request.address !== undefined || facts.fixedIpSupport !== undefined;
+  const { fixedIpSupport = 'none' } = facts;
+  const isKnown = request.address !== undefined || fixedIpSupport !== 'none';
   if (!isKnown || address === undefined) return [];
   onProgress(`Starting a VM with the address ${address}`);
   return [await tryFixedAddress(call, { ...request, address }, vm)];

@@ -66,6 +66,6 @@ export function shapeOnPage(output: string, home: string): string {
     .replaceAll(/1\.0\.0-[0-9a-f]{12}/gu, 'VERSION')
     .replaceAll(/\b10(?:\.\d+){3}\b/gu, 'ADDRESS')
     .replaceAll(/\bnode-\d\b/gu, 'NODE')
-    .replaceAll(/(?<= )(?:\d+[dhms])+$/gmu, 'AGE')
+    .replaceAll(/(?<= )(?:\d+[dhms])+(?= |$)/gmu, 'AGE')
     .replaceAll(/ {2,}/gu, '  ');
 }
