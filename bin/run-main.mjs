@@ -29,8 +29,8 @@ export function runMain(node, main, environment) {
 }
 
 /**
- * Returns what the errors of a Node that does not start leave out. Without glibc, the system's error only says
- * `no such file`.
+ * Returns what the errors of a Node that does not start leave out. Without glibc, the system's error
+ * only says `no such file`.
  */
 export function glibcHint(node, error, stderr = '') {
   const isLoaderMissing = error?.code === 'ENOENT' && existsSync(node);

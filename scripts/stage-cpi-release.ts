@@ -7,8 +7,8 @@ import { linkOrCopy } from './link-or-copy.ts';
 const release = join(dirname(dirname(fileURLToPath(import.meta.url))), 'release');
 
 /**
- * Makes the release directory of the CPI in `staging`, whose content it replaces: `release` with the built CPI
- * among its sources, and with LICENSE and NOTICE of what that contains.
+ * Makes the release directory of the CPI in `staging`, whose content it replaces: `release` with the
+ * built CPI among its sources, and with LICENSE and NOTICE of what that contains.
  */
 export async function stageCpiRelease({ bundle, executable }: CpiArtefacts, staging: string): Promise<void> {
   await rm(staging, { recursive: true, force: true });

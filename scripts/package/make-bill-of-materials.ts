@@ -40,9 +40,9 @@ export interface BillOptions {
 }
 
 /**
- * Returns the software bill of materials in CycloneDX: the npm packages whose code is in one of the programs
- * or which are shipped beside them, as `npm sbom` describes them, and Node, Bun and Ruby. Serial number and time
- * are derived from the commit and the content.
+ * Returns the software bill of materials in CycloneDX: the npm packages whose code is in one of the
+ * programs or which are shipped beside them, as `npm sbom` describes them, and Node, Bun and Ruby.
+ * Serial number and time are derived from the commit and the content.
  */
 export async function makeBillOfMaterials(options: BillOptions): Promise<BillOfMaterials> {
   const { version, commit, hasBun } = options;

@@ -30,10 +30,11 @@ export interface ArtefactOptions {
 
 /**
  * Packs everything that belongs to a version besides the npm package, from the last build (dist/): the
- * releases of the CPI and of the volume services, the installer of static-ip (only on Linux on x86-64), the
- * bill of materials, and the block of variables for manifests/bosh-deployment/cpi.yml. Then writes the sums of
- * all files of this version in `outDirectory` (`writeSums`). Replaces existing files. The same commit, version
- * and URL give the same bytes on the same machine. Returns the paths, the file of sums last.
+ * releases of the CPI and of the volume services, the installer of static-ip (only on Linux on x86-64),
+ * the bill of materials, and the block of variables for manifests/bosh-deployment/cpi.yml. Then writes
+ * the sums of all files of this version in `outDirectory` (`writeSums`). Replaces existing files. The
+ * same commit, version and URL give the same bytes on the same machine. Returns the paths, the file of
+ * sums last.
  */
 export async function packArtefacts(options: ArtefactOptions): Promise<readonly string[]> {
   const { version, commit, url } = options;

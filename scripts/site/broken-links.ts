@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { anchorsOf } from './markdown.ts';
 
 /**
- * Returns a line for each link, script, style and picture of a built site that leads to nothing, for each that
- * a page loads from another machine, and for each heading whose anchor is not the one that it has on a Git
- * server. `pages` are the files from which the site was built.
+ * Returns a line for each link, script, style and picture of a built site that leads to nothing, for
+ * each that a page loads from another machine, and for each heading whose anchor is not the one that it
+ * has on a Git server. `pages` are the files from which the site was built.
  */
 export function brokenLinks(site: string, pages: ReadonlyMap<string, string>): string[] {
   const paths = globSync('**/*.html', { cwd: site });

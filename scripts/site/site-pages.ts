@@ -39,7 +39,10 @@ export function sitePages(root: string): ReadonlyMap<string, string> {
   return pages;
 }
 
-/** Returns settings for VitePress: the search finds documentation only, and a list of one heading needs no room. */
+/**
+ * Returns settings for VitePress: the search finds documentation only, and a list of one heading needs
+ * no room.
+ */
 function frontmatter(text: string, isDocumentation: boolean): string {
   const headings = withoutBlocks(text).match(/^##+ /gmu)?.length ?? 0;
   return `---\nsearch: ${isDocumentation}\naside: ${headings > 1}\n---\n\n`;

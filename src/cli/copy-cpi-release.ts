@@ -13,9 +13,9 @@ interface CopiedRelease extends Pick<CpiRelease, 'variables' | 'variablesPath'> 
 }
 
 /**
- * Copies the CPI's release out of the npm package, which contains it at `source`, into the working directory or
- * to the path of the arguments, and writes its variables beside it as buildCpiRelease does. Throws
- * INVALID_ARGUMENT if the arguments request another version, which only a checkout can build.
+ * Copies the CPI's release out of the npm package, which contains it at `source`, into the working
+ * directory or to the path of the arguments, and writes its variables beside it as buildCpiRelease does.
+ * Throws INVALID_ARGUMENT if the arguments request another version, which only a checkout can build.
  */
 export async function copyCpiRelease(
   source: string,

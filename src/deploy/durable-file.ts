@@ -4,8 +4,8 @@ import { ProductError } from '../errors/product-error.ts';
 import { removeTemporaryFiles, replaceFile, syncDirectory } from '../platform/durable-file.ts';
 
 /**
- * Calls replaceFile (default mode 0600). Rejects with FILE_NOT_WRITABLE if the system fails the write, for example because the
- * disk is full.
+ * Calls replaceFile (default mode 0600). Rejects with FILE_NOT_WRITABLE if the system fails the write,
+ * for example because the disk is full.
  */
 export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
   try {

@@ -10,7 +10,10 @@ export type Verdict =
   | { readonly is: 'used'; readonly by: string }
   | { readonly is: 'unknown'; readonly why: string };
 
-/** An orphan that `orphans --delete` can delete. The next call of the CPI removes the others, or they have data. */
+/**
+ * An orphan that `orphans --delete` can delete. The next call of the CPI removes the others, or they
+ * have data.
+ */
 export type DeletableOrphan = Orphan & { readonly what: 'VM' | 'disk' | 'snapshot' };
 
 export const isDeletable = (orphan: Orphan): orphan is DeletableOrphan =>

@@ -36,9 +36,10 @@ const coalesceMs = 100;
 
 /**
  * Yields the lists at once, and again after each change. A connection that fails is opened again, with
- * growing delays, and is reported as `failure` until then; the lists stay as they were. Rejects if the first
- * read fails. A list that the account may not read, or whose kind the cluster does not have, is not watched. One
- * that it may list, but not watch, is listed again and again, at most 10 s apart, without a failure.
+ * growing delays, and is reported as `failure` until then; the lists stay as they were. Rejects if the
+ * first read fails. A list that the account may not read, or whose kind the cluster does not have, is
+ * not watched. One that it may list, but not watch, is listed again and again, at most 10 s apart,
+ * without a failure.
  */
 export async function* watchLists(
   api: KubernetesApi,

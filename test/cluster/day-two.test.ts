@@ -56,7 +56,10 @@ describe('docs/day-two.md', () => {
   );
 });
 
-/** Creates a home directory of an operator with what the pages need, and returns how to run commands there. */
+/**
+ * Creates a home directory of an operator with what the pages need, and returns how to run commands
+ * there.
+ */
 async function operatorShell(t: TestContext) {
   const cluster = testCluster();
   const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-day-two-'));

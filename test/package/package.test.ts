@@ -43,7 +43,10 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
   const ours = (args: readonly string[], cwd = project): Promise<Ran> =>
     run([join(project, 'node_modules', '.bin', 'bosh-kubernetes'), ...args], { cwd, env });
 
-  /** Runs `up` and returns its output. The last line is the URL of a page that tells since when the disk is used. */
+  /**
+   * Runs `up` and returns its output. The last line is the URL of a page that tells since when the disk
+   * is used.
+   */
   async function up(program = ours): Promise<Ran> {
     const ran = await program(['up']);
     const { exitCode, stdout, stderr } = ran;

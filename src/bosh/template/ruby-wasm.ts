@@ -4,9 +4,9 @@ import { WASI } from 'node:wasi';
 import { RubyVM } from '@ruby/wasm-wasi';
 
 /**
- * `ruby` in a Node process, bundled into dist/ruby with Ruby beside it (scripts/build.ts): runs the script of its argument with the stdin and stdout of this process.
- * Started by ruby-command.ts with V8's baseline compiler only: the optimizing one would take longer than all
- * templates.
+ * `ruby` in a Node process, bundled into dist/ruby with Ruby beside it (scripts/build.ts): runs the
+ * script of its argument with the stdin and stdout of this process. Started by ruby-command.ts with V8's
+ * baseline compiler only: the optimizing one would take longer than all templates.
  *
  * Templates have no access to JavaScript: each function of ruby's extension `js` ends this process. WASI gets
  * no directory, no environment and no socket.

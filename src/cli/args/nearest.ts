@@ -2,8 +2,8 @@
 const maxDistance = 2;
 
 /**
- * Returns the candidate that an operator may have meant by `word`: one that begins with it, or the nearest one
- * by edit distance. Undefined if none is similar.
+ * Returns the candidate that an operator may have meant by `word`: one that begins with it, or the
+ * nearest one by edit distance. Undefined if none is similar.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const begun = candidates.find((candidate) => candidate.startsWith(word));

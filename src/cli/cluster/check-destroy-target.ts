@@ -45,8 +45,8 @@ export async function assertDestroysOwnCluster(
 }
 
 /**
- * Returns true if the embedded cluster is recorded as the cluster of the deployment. The cluster need not run or
- * exist.
+ * Returns true if the embedded cluster is recorded as the cluster of the deployment. The cluster need
+ * not run or exist.
  */
 export async function isOnEmbeddedCluster(
   files: DeploymentFiles,

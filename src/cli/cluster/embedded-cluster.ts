@@ -70,8 +70,8 @@ export function embeddedCluster(installation: Installation): EmbeddedCluster {
 }
 
 /**
- * Returns part of a sentence that tells in which other directory the cluster may be; undefined if the cluster of
- * this installation exists.
+ * Returns part of a sentence that tells in which other directory the cluster may be; undefined if the
+ * cluster of this installation exists.
  */
 export function describeMissingCluster({ clusterDirectory }: Installation): string | undefined {
   if (existsSync(clusterDirectory)) return undefined;

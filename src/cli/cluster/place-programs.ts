@@ -23,7 +23,10 @@ const programsIn = (directory: string): ClusterPrograms => ({
   main: join(directory, 'cluster', 'main.mjs'),
 });
 
-/** Returns the programs of the running cluster; undefined if there are none (an earlier version started it). */
+/**
+ * Returns the programs of the running cluster; undefined if there are none (an earlier version started
+ * it).
+ */
 export function findPrograms({ programsDirectory }: Installation): ClusterPrograms | undefined {
   const programs = programsIn(programsDirectory);
   const { nodeBinary, main } = programs;
@@ -31,9 +34,9 @@ export function findPrograms({ programsDirectory }: Installation): ClusterProgra
 }
 
 /**
- * Puts copies of the cluster's programs beside the cluster, because npm removes those of the package while the
- * cluster and its VMs run them. Node is a link if possible. Replaces the copies of an earlier start; call it
- * only while the cluster is stopped, and with the lock of the installation.
+ * Puts copies of the cluster's programs beside the cluster, because npm removes those of the package
+ * while the cluster and its VMs run them. Node is a link if possible. Replaces the copies of an earlier
+ * start; call it only while the cluster is stopped, and with the lock of the installation.
  */
 export async function placePrograms(installation: Installation): Promise<ClusterPrograms> {
   const { root, nodeBinary, runtimeDirectory, programsDirectory } = installation;
@@ -63,7 +66,10 @@ export async function removePrograms({ programsDirectory }: Installation): Promi
 
 const draftOf = (programsDirectory: string): string => `${programsDirectory}.new`;
 
-/** The package.json of the copies. The cluster sees its folder, and it records the version of the last start. */
+/**
+ * The package.json of the copies. The cluster sees its folder, and it records the version of the last
+ * start.
+ */
 const recordIn = (directory: string): string => join(directory, 'package.json');
 
 async function placeNode(from: string, to: string): Promise<void> {

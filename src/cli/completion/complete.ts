@@ -8,7 +8,10 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** What a shell offers: `candidates`, which are paths or not, and with `files` or `directories` their names. */
+/**
+ * What a shell offers: `candidates`, which are paths or not, and with `files` or `directories` their
+ * names.
+ */
 export interface Completion {
   readonly candidates: readonly Candidate[];
   readonly paths: 'files' | 'directories' | 'paths' | 'none';

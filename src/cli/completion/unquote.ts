@@ -1,6 +1,6 @@
 /**
- * Returns the value of a word as bash reads it, without expansions. A word that is not complete may end within
- * quotes.
+ * Returns the value of a word as bash reads it, without expansions. A word that is not complete may end
+ * within quotes.
  */
 export function unquote(word: string): string {
   return word.replaceAll(

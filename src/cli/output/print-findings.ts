@@ -22,7 +22,10 @@ export function printFindings(terminal: Terminal, findings: readonly Finding[]):
   if (remedies.length > 0) terminal.out(`What to do:\n${remedies.map((line) => `- ${line}\n`).join('')}`);
 }
 
-/** Returns two lines for each remedy: the checks and what needs them, and the remedy, which may be a command. */
+/**
+ * Returns two lines for each remedy: the checks and what needs them, and the remedy, which may be a
+ * command.
+ */
 export function remediesOf(findings: readonly Finding[]): string[] {
   const groups = Map.groupBy(
     findings.filter(({ result }) => result !== 'ok'),

@@ -11,7 +11,10 @@ export interface Screen {
    * contain untrusted text.
    */
   draw(lines: readonly Cell[]): void;
-  /** Switches back and shows the cursor. Is called at the end of the process if the command does not do it. */
+  /**
+   * Switches back and shows the cursor. Is called at the end of the process if the command does not do
+   * it.
+   */
   close(): void;
 }
 

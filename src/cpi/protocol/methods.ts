@@ -45,7 +45,10 @@ export interface CreateVmRequest {
 export interface CheckVmRequest extends CreateVmRequest {
   /** The VM that the new one replaces; undefined: none, or one in another context. */
   readonly formerVmCid?: string | undefined;
-  /** The metadata that the new VM gets, if the caller knows no VM and no disk of the instance; otherwise empty. */
+  /**
+   * The metadata that the new VM gets, if the caller knows no VM and no disk of the instance; otherwise
+   * empty.
+   */
   readonly metadata?: JsonObject;
 }
 

@@ -58,7 +58,10 @@ export class ObservedCall {
     return { reads: count('read', 'wait'), writes: count('write'), execs: count('exec') };
   }
 
-  /** Returns the phases in their order. They do not overlap: of requests at the same time the first counts. */
+  /**
+   * Returns the phases in their order. They do not overlap: of requests at the same time the first
+   * counts.
+   */
   phases(): readonly CpiPhase[] {
     const { startedAt } = this.#time;
     return this.#merged(this.#time.now()).map(({ kind, of, start, end, n }) => {

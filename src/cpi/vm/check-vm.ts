@@ -35,13 +35,13 @@ import { podTemplate } from './pod.ts';
 
 /**
  * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid, metadata):
- * rejects if create_vm with the first six arguments would be refused, so that a caller knows it before it
- * deletes the VM that the new one replaces, `former_vm_cid` (null: no VM). The address of that VM and its
- * part of the quotas count as free. Also rejects if there is a VM or a disk of the instance that `metadata`
- * names: the caller sends it only if it knows no such VM and disk, so its state file may be lost. Returns what
- * could not be checked, one sentence for each. Changes nothing: it sends dry-run creates to the API server.
- * Only this CPI has the method. It never rejects with NotSupported or NotImplemented, because a caller
- * recognizes by these errors a CPI without the method.
+ * rejects if create_vm with the first six arguments would be refused, so that a caller knows it before
+ * it deletes the VM that the new one replaces, `former_vm_cid` (null: no VM). The address of that VM and
+ * its part of the quotas count as free. Also rejects if there is a VM or a disk of the instance that
+ * `metadata` names: the caller sends it only if it knows no such VM and disk, so its state file may be
+ * lost. Returns what could not be checked, one sentence for each. Changes nothing: it sends dry-run
+ * creates to the API server. Only this CPI has the method. It never rejects with NotSupported or
+ * NotImplemented, because a caller recognizes by these errors a CPI without the method.
  */
 export async function checkVm(call: CallContext, request: CheckVmRequest): Promise<string[]> {
   try {

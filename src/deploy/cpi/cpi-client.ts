@@ -31,10 +31,10 @@ export interface CpiClient {
   deleteStemcell(cid: string): Promise<void>;
   createVm(vm: CreateVmArguments): Promise<string>;
   /**
-   * Rejects if create_vm would fail after the VM `previousVmCid` was deleted, or if the cloud has a VM or a disk
-   * with the deployment, instance group and index of `metadata`. Returns one sentence for each
-   * property that the CPI could not check. Only our CPI has this method (docs/cpi/vms.md). With another CPI
-   * nothing is checked, and the result is empty.
+   * Rejects if create_vm would fail after the VM `previousVmCid` was deleted, or if the cloud has a VM
+   * or a disk with the deployment, instance group and index of `metadata`. Returns one sentence for each
+   * property that the CPI could not check. Only our CPI has this method (docs/cpi/vms.md). With another
+   * CPI nothing is checked, and the result is empty.
    */
   checkVm(
     vm: CreateVmArguments,

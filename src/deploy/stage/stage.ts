@@ -17,9 +17,9 @@ export interface StepOptions {
 }
 
 /**
- * The progress that an operator reads: named steps, some of them grouped. The line of a step is printed in
- * two parts, so that a running step is visible; a terminal shows it with the elapsed time instead. Every step is a safe point: it does not begin after the
- * operator has interrupted the run.
+ * The progress that an operator reads: named steps, some of them grouped. The line of a step is printed
+ * in two parts, so that a running step is visible; a terminal shows it with the elapsed time instead.
+ * Every step is a safe point: it does not begin after the operator has interrupted the run.
  */
 export interface Stage {
   perform<T>(name: string, action: (step: Step) => Promise<T>, options?: StepOptions): Promise<T>;

@@ -7,8 +7,8 @@ const maxBytes = 1024 * 1024;
 export const callLogPathFor = (statePath: string): string => `${statePath}.trace`;
 
 /**
- * The file beside the state file with the records of the CPI calls, which `bosh-kubernetes trace` draws. A run
- * does not need it, so if it cannot be written, the run continues with a warning and without it.
+ * The file beside the state file with the records of the CPI calls, which `bosh-kubernetes trace` draws.
+ * A run does not need it, so if it cannot be written, the run continues with a warning and without it.
  */
 export class CallLog {
   readonly #path: string;

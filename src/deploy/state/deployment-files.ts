@@ -193,7 +193,10 @@ export class DeploymentFiles {
     await writeDurably(this.#digestsPath, `${JSON.stringify({ sha512, sha512WithoutCredentials })}\n`);
   }
 
-  /** Removes all files but the records of the CPI calls. A run that is killed before the end can be repeated. */
+  /**
+   * Removes all files but the records of the CPI calls. A run that is killed before the end can be
+   * repeated.
+   */
   async removeAll(): Promise<void> {
     await this.removeAllButCluster();
     await this.removeCluster();

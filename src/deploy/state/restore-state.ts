@@ -39,12 +39,12 @@ export interface RestoredState extends ChosenResources {
 }
 
 /**
- * Writes the lost state file of a deployment from what the cluster has. The file names VM, agent and disk, so
- * that the next create-env replaces this VM and keeps this disk. It names no stemcell, no release and no
- * manifest, which the cluster does not tell, so that the next create-env deploys once. Throws
- * STATE_NOT_RESTORED, and writes nothing, if a VM, a disk or a pending call is recorded, or if the resources
- * are not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another cluster. Records the
- * cluster first. If it is killed, either the whole state file exists or none.
+ * Writes the lost state file of a deployment from what the cluster has. The file names VM, agent and
+ * disk, so that the next create-env replaces this VM and keeps this disk. It names no stemcell, no
+ * release and no manifest, which the cluster does not tell, so that the next create-env deploys once.
+ * Throws STATE_NOT_RESTORED, and writes nothing, if a VM, a disk or a pending call is recorded, or if
+ * the resources are not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another
+ * cluster. Records the cluster first. If it is killed, either the whole state file exists or none.
  */
 export async function restoreState(options: RestoreStateOptions, ports: EnvPorts): Promise<RestoredState> {
   const { manifest, workspace, signal } = options;

@@ -16,8 +16,8 @@ import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { VmNamespaces } from '../cluster/pod-admission.ts';
 
 /**
- * The uuid of the director whose CPI the doctor is. Each object that the CPI makes for it has this uuid in the
- * label director-id, and the doctor removes no object without it.
+ * The uuid of the director whose CPI the doctor is. Each object that the CPI makes for it has this uuid
+ * in the label director-id, and the doctor removes no object without it.
  */
 export const doctorUuid = 'bosh-kubernetes-doctor';
 
@@ -51,10 +51,10 @@ export function trialCall(
 }
 
 /**
- * Removes the VMs of all trials in the namespaces, also those of killed runs, then their disks with all data.
- * A second trial in the namespaces therefore removes what the first uses, which then fails. Trusts no name in
- * a label: it removes only objects that have the doctor's label themselves, because a user who may create pods
- * can name any VM. Rejects with the error of delete_vm or delete_disk.
+ * Removes the VMs of all trials in the namespaces, also those of killed runs, then their disks with all
+ * data. A second trial in the namespaces therefore removes what the first uses, which then fails. Trusts
+ * no name in a label: it removes only objects that have the doctor's label themselves, because a user
+ * who may create pods can name any VM. Rejects with the error of delete_vm or delete_disk.
  */
 export async function removeTrials(call: CallContext): Promise<void> {
   const { namespace, diskNamespace } = call;

@@ -34,10 +34,10 @@ const removal: Requirement = {
 };
 
 /**
- * Tries in the cluster what the CPI does there, by the methods of the CPI: a VM, a Service of type NodePort, a
- * disk, and a fixed address if the cluster gives any. First removes what killed trials have left, and at the
- * end what it made, also if the signal is aborted; a removal that fails is a finding. Rejects with the reason
- * of the signal.
+ * Tries in the cluster what the CPI does there, by the methods of the CPI: a VM, a Service of type
+ * NodePort, a disk, and a fixed address if the cluster gives any. First removes what killed trials have
+ * left, and at the end what it made, also if the signal is aborted; a removal that fails is a finding.
+ * Rejects with the reason of the signal.
  */
 export async function tryCluster(request: TrialRequest, context: TrialContext): Promise<Finding[]> {
   const { signal, onProgress } = context;

@@ -211,8 +211,8 @@ export class OperatorEnvironment {
   }
 
   /**
-   * Returns the part of the response of the example's job that is on the persistent disk: the time of its first
-   * use. The rest follows the properties.
+   * Returns the part of the response of the example's job that is on the persistent disk: the time of
+   * its first use. The rest follows the properties.
    */
   async jobResponse(): Promise<string> {
     const response = await fetch(this.url);
