@@ -50,7 +50,7 @@ async function setting(t: TestContext, exec: () => Promise<ExecSession>): Promis
   const flags = ['--with', 'cloud-foundry', '--kubeconfig', kubeconfig, '--stemcell', stemcell];
   const run: Setting['run'] = async (args = [], context = {}) => {
     const heard = recordOutput();
-    const installation = { clusterDirectory: join(scratch, 'embedded') } as Installation;
+    const installation = { root: scratch, clusterDirectory: join(scratch, 'embedded') } as Installation;
     const exitCode = await doctor.run([...flags, ...args], { ...heard.context, installation, ...context });
     return Object.assign(heard, { exitCode });
   };

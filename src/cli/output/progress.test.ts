@@ -81,10 +81,13 @@ test(
     const kubeconfig = join(directory, 'kubeconfig');
     await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
     const show = async (environment: Readonly<Record<string, string>>): Promise<string> => {
-      const child = spawnOnTerminal('stty cols 200; exec "$NODE" "$MAIN" doctor --kubeconfig "$KUBE"', {
-        ...{ PATH: process.env['PATH'], HOME: directory, KUBE: kubeconfig, TERM: 'xterm' },
-        ...{ BOSH_KUBERNETES_HOME: join(directory, 'home'), ...environment },
-      });
+      const child = spawnOnTerminal(
+        'stty cols 200; exec "$NODE" "$MAIN" doctor --kubeconfig "$KUBE" --namespace none',
+        {
+          ...{ PATH: process.env['PATH'], HOME: directory, KUBE: kubeconfig, TERM: 'xterm' },
+          ...{ BOSH_KUBERNETES_HOME: join(directory, 'home'), ...environment },
+        },
+      );
       let output = '';
       child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
       await once(child, 'close');
@@ -96,7 +99,7 @@ test(
       show({ TERM: 'dumb' }),
     ]);
     assert.match(coloured, /^cluster +Kubernetes +ESC\[32mokESC\[0m/mu);
-    assert.match(coloured, /^cluster +Fixed addresses +ESC\[33mwarningESC\[0m/mu);
+    assert.match(coloured, /^none +Pod Security +ESC\[33mwarningESC\[0m/mu);
     assert.match(coloured, /ESC\[2KExamining the cluster\.\.\./u);
     assert.match(plain, /^cluster +Kubernetes +ok /mu);
     assert.match(plain, /ESC\[2KExamining the cluster\.\.\./u);
