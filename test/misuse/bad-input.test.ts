@@ -135,7 +135,7 @@ test('a CPI that hangs is killed a while after Ctrl-C and reported with its last
 
 test('invalid arguments on the command line are named', async () => {
   assertRefused(await line.command(['upp']), "there is no command 'upp'");
-  assertRefused(await line.command(['up']), 'A manifest is missing', '[INVALID_ARGUMENT]');
+  assertRefused(await line.command(['create-env']), 'A manifest is missing', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', '--forse', 'x']), "Unknown option '--forse'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', 'nothing.yml']), "There is no manifest '", '[FILE_NOT_FOUND]');
   for (const [command, flag] of [
