@@ -11,7 +11,7 @@ import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { Access } from '../../src/kubernetes/access/access.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { applyRoles, tokenOf } from '../conformance/roles.ts';
-import { isMissing } from './artefact.ts';
+import { assertOneRecord, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 import { kubernetesCpiJob, type KubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
@@ -142,7 +142,7 @@ async function ask(method: string, args: readonly unknown[], hasToken: boolean):
   const child = spawn('runc', ['--root', join(directory, 'state'), 'run', '--bundle', bundle, id]);
   child.stdin.end(JSON.stringify({ method, arguments: args, context: {} }));
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  assert.equal(errors, '');
+  assertOneRecord(errors);
   return JSON.parse(output) as CpiResponse;
 }
 
