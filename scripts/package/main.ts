@@ -5,7 +5,8 @@ import { packArtefacts } from './pack-artefacts.ts';
 import { packTarball } from './pack-tarball.ts';
 import { readCommit } from './read-commit.ts';
 
-// npm run package [-- --url URL] [--out DIRECTORY]: packs the npm package and the other artefacts of this version.
+// npm run package [-- --url URL] [--out DIRECTORY]: packs the npm package and the other artefacts of this
+// version.
 const root = join(import.meta.dirname, '..', '..');
 const { values } = parseArgs({ options: { url: { type: 'string' }, out: { type: 'string' } } });
 const outDirectory = values.out ?? join(root, 'dist', 'package');

@@ -14,7 +14,8 @@ export const isExternal = (target: string): boolean => /^[a-z]+:/u.test(target);
 
 /** Returns the page with another target for each link. */
 export function replaceLinks(text: string, replace: (target: string) => string): string {
-  // split() also returns what the groups match: after each part outside of a block come the block and its fence.
+  // split() also returns what the groups match: after each part outside of a block come the block and its
+  // fence.
   const parts = text.split(block);
   return parts
     .map((part, index) => {

@@ -20,7 +20,7 @@ const options = {
   tarball: { type: 'string', value: 'FILE', help: 'Also write the archive to this path' },
   url: { type: 'string', value: 'URL', help: 'Where a director downloads the archive' },
   sha2: { type: 'boolean', help: 'Has no effect: digests are always SHA-256' },
-  'non-interactive': { type: 'boolean', short: 'n', help: 'Has no effect: there is no question' },
+  'non-interactive': { type: 'boolean', short: 'n', help: 'Has no effect, because the command asks nothing' },
   tty: { type: 'boolean', help: 'Has no effect; it is a flag of the bosh CLI' },
 } as const;
 

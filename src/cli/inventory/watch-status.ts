@@ -6,7 +6,7 @@ import {
   type ObjectLists,
   statusLists,
 } from '../../inventory/object-lists.ts';
-import { watchLists } from '../../inventory/watch-lists.ts';
+import { type WatchedLists, watchLists } from '../../inventory/watch-lists.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { clockDifference, timestamp } from '../../kubernetes/timestamp.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -43,21 +43,25 @@ export async function watchStatus(options: WatchStatusOptions): Promise<void> {
   }
 }
 
-async function drawStatus(
-  { api, namespaces, clock, signal, details }: WatchStatusOptions,
-  display: Display,
-): Promise<void> {
-  let draw = (): void => undefined;
+/** Yields what `status` shows, and why it may be old, after each change until the signal is aborted. */
+async function* statusViews({ api, namespaces, clock, signal }: WatchStatusOptions): AsyncGenerator<{
+  readonly view: StatusView;
+  readonly failure: WatchedLists['failure'];
+}> {
   let difference: number | undefined;
+  const options = { clock, signal, refreshMs };
+  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, options)) {
+    difference ??= clockDifference(api, clock);
+    yield { view: toStatusView(lists, clock.now() + difference), failure };
+  }
+}
+
+async function drawStatus(options: WatchStatusOptions, display: Display): Promise<void> {
+  const { clock, details } = options;
+  let draw = (): void => undefined;
   const { screen } = display;
   screen.onResize(() => draw());
-  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, {
-    clock,
-    signal,
-    refreshMs,
-  })) {
-    difference ??= clockDifference(api, clock);
-    const view = toStatusView(lists, clock.now() + difference);
+  for await (const { view, failure } of statusViews(options)) {
     const lost: Cell[] =
       failure === undefined
         ? []
@@ -70,17 +74,11 @@ async function drawStatus(
   }
 }
 
-async function printChanges({ api, namespaces, terminal, clock, signal }: WatchStatusOptions): Promise<void> {
+async function printChanges(options: WatchStatusOptions): Promise<void> {
+  const { terminal, clock } = options;
   let before: StatusView | undefined;
-  let difference: number | undefined;
   let reported: string | undefined;
-  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, {
-    clock,
-    signal,
-    refreshMs,
-  })) {
-    difference ??= clockDifference(api, clock);
-    const view = toStatusView(lists, clock.now() + difference);
+  for await (const { view, failure } of statusViews(options)) {
     const time = timestamp(clock.now());
     if (before === undefined) printLines(terminal, statusLines(view, { width: Infinity, details: true }));
     else for (const line of describeChanges(before, view)) terminal.out(`${time} ${line}\n`);

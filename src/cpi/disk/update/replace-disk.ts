@@ -163,7 +163,8 @@ async function createDataSource(
   await takeSnapshot(call, {
     ...{ name, namespace, claimName, className: snapshotClass },
     ...{ labels, annotations: {} },
-    // If this call is slow, another call may have discarded the replacement, and no call removes this snapshot.
+    // If this call is slow, another call may have discarded the replacement, and then no call removes this
+    // snapshot.
     owners: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: claimName, uid }],
   });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
