@@ -81,10 +81,9 @@ export const kernelFolders = `open_kernel_folders() {
 `;
 
 /**
- * Shell function of the entry: adds the addresses and names of the last sync_dns to the kubelet's /etc/hosts
- * of this container. A machine keeps its /etc/hosts when it reboots, so agents read records.json
- * again only when a director sends a later version. Only the key `records` has pairs of an address and a
- * name.
+ * Shell function of the entry: adds the addresses and names of the last sync_dns to /etc/hosts. The kubelet
+ * writes that file anew when the container restarts, and the agent does not read records.json again until a
+ * director sends a later version. Only the key `records` has pairs of an address and a name.
  */
 const restoreNames = `restore_names() {
   [ -s /var/vcap/instance/dns/records.json ] || return 0
