@@ -5,7 +5,7 @@ import { addAbortSignal } from 'node:stream';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { notWritable, writeDurably } from '../../deploy/durable-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { type CallLog, readCalls } from '../../trace/read-calls.ts';
+import { type LoggedCalls, readCalls } from '../../trace/read-calls.ts';
 import { notesOf, renderPage, slowestFirst } from '../../trace/render/page.ts';
 import { renderSvg, summaryOf, traceMark } from '../../trace/render/svg.ts';
 import { formatDuration, isFailed, longestKinds, mainCid, methodText } from '../../trace/render/texts.ts';
@@ -114,7 +114,7 @@ async function* textOf(input: string, signal: AbortSignal): AsyncGenerator<strin
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined;
 
-function noCalls(input: string, { unreadable }: CallLog): ProductError {
+function noCalls(input: string, { unreadable }: LoggedCalls): ProductError {
   const name = input === '-' ? 'the input' : `'${input}'`;
   const problem =
     unreadable === 0
@@ -126,7 +126,7 @@ function noCalls(input: string, { unreadable }: CallLog): ProductError {
   );
 }
 
-function report(log: CallLog, { terminal }: CommandContext): void {
+function report(log: LoggedCalls, { terminal }: CommandContext): void {
   terminal.out(`${summaryOf(log.calls)}.\n`);
   for (const note of notesOf(log)) terminal.out(`${note}\n`);
   printTable(terminal, {

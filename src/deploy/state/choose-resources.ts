@@ -49,7 +49,7 @@ export interface ResourceChoice {
 export interface ChosenResources {
   readonly vm: FoundVm | undefined;
   readonly disk: FoundDisk | undefined;
-  /** VMs of the deployment that were not chosen. */
+  /** VMs with the names of the deployment that were not chosen. Another state file may have created them. */
   readonly otherVms: readonly FoundVm[];
   /** Disks of the deployment that were not chosen. */
   readonly otherDisks: readonly FoundDisk[];
