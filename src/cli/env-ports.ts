@@ -9,12 +9,13 @@ import type { CommandContext } from './command.ts';
  * Connects the deployer to this process. The CPI finds the pinned Node first: if its executable does not run
  * on this machine (arm64), it runs on Node 24.
  */
-export function envPorts({ terminal, environment, installation }: CommandContext): EnvPorts {
+export function envPorts({ terminal, environment, installation, secrets }: CommandContext): EnvPorts {
   const path = [dirname(installation.nodeBinary), environment['PATH'] ?? ''].join(delimiter);
   return {
     write: (text) => terminal.out(text),
     live: terminal.display?.live,
     warn: (message) => terminal.error(`Warning: ${message}`),
+    redact: secrets.redact,
     clock: systemClock,
     uuid: randomUUID,
     environment: { ...environment, PATH: path },

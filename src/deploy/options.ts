@@ -61,6 +61,8 @@ export interface EnvPorts {
   readonly live?: LiveLine | undefined;
   /** Reports a problem that does not end the run. */
   readonly warn: (message: string) => void;
+  /** Removes the secrets of the run from a text that is written to a file. */
+  readonly redact: (text: string) => string;
   readonly clock: Clock;
   readonly uuid: () => string;
   /** The environment that the CPI and packaging scripts inherit. */

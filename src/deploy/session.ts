@@ -101,7 +101,11 @@ async function assertNoLegacyState(manifestPath: string, files: DeploymentFiles)
   );
 }
 
-async function checkPaths(manifestPath: string, files: DeploymentFiles): Promise<void> {
+/**
+ * Throws FILE_NOT_FOUND if there is no manifest, and STATE_INVALID if the folder of the state file does not
+ * exist or the state file cannot be read.
+ */
+export async function checkPaths(manifestPath: string, files: DeploymentFiles): Promise<void> {
   await rejectIfMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
   if ((await stat(manifestPath)).isDirectory())
     throw new ProductError('FILE_NOT_FOUND', `'${manifestPath}' is a directory; name the manifest file`);

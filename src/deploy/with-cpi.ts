@@ -40,7 +40,7 @@ export async function withCpi<T>(
     renderer = createTemplateRenderer({ rubyPath: workingRuby, warn, signal });
     const { mbus, ca } = valid.manifest.cloudProvider;
     const directorId = state.state.director_id;
-    const callLog = new CallLog(files.statePath, warn);
+    const callLog = new CallLog(files.statePath, ports);
     callLog.limit();
     const cloud = createCloud({
       directorId,

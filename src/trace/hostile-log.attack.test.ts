@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { cpiRecordStart } from '../bosh/cpi-record.ts';
-import { type CallLog, readCalls } from './read-calls.ts';
+import { type LoggedCalls, readCalls } from './read-calls.ts';
 import { renderPage } from './render/page.ts';
 import { renderSvg } from './render/svg.ts';
 import { recordLine, startOfDay } from './testing/record-line.ts';
 import { parseTraceCall } from './trace-call.ts';
 
-const read = (text: string): Promise<CallLog> =>
+const read = (text: string): Promise<LoggedCalls> =>
   readCalls(
     (async function* () {
       yield await Promise.resolve(text);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type CallLog, maxCalls, readCalls } from './read-calls.ts';
+import { type LoggedCalls, maxCalls, readCalls } from './read-calls.ts';
 import { recordLine, startOfDay } from './testing/record-line.ts';
 
-const read = (...chunks: readonly string[]): Promise<CallLog> =>
+const read = (...chunks: readonly string[]): Promise<LoggedCalls> =>
   readCalls(
     (async function* () {
       for (const chunk of chunks) yield await Promise.resolve(chunk);

@@ -2,7 +2,7 @@ import { cpiRecordStart, maxCpiRecordBytes } from '../bosh/cpi-record.ts';
 import { parseTraceCall, type TraceCall } from './trace-call.ts';
 
 /** What a log tells about CPI calls. */
-export interface CallLog {
+export interface LoggedCalls {
   /** In the order of their starts. */
   readonly calls: readonly TraceCall[];
   /** The number of records that are damaged or of another version. */
@@ -19,7 +19,7 @@ export const maxCalls = 2000;
  * in the director's debug log, and ends with the line. It keeps at most `maxCalls` calls, those that were
  * logged last, and little more of a line than a record has, however long the log and its lines are.
  */
-export async function readCalls(log: AsyncIterable<string>): Promise<CallLog> {
+export async function readCalls(log: AsyncIterable<string>): Promise<LoggedCalls> {
   let calls: TraceCall[] = [];
   let unreadable = 0;
   let leftOut = 0;

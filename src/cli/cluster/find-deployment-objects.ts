@@ -28,14 +28,15 @@ export async function findDeploymentObjects(
   for (const [name, kinds] of Object.entries(requiredLists))
     if (lists[name as keyof typeof requiredLists] === undefined) throw mayNotList(kinds, namespaces);
   const { vms, disks } = takeInventory(lists);
-  const hasSecrets = lists.vmSecrets !== undefined;
+  const mayListSecrets = lists.vmSecrets !== undefined;
   return {
+    mayListSecrets,
     vms: vms.flatMap(({ pod, secret }) => {
-      const owner = hasSecrets ? secret : pod;
+      const owner = mayListSecrets ? secret : pod;
       if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) return [];
       // A VM under `recreate` has no pod while a disk is being attached, and its Secret has a copy of it.
       const described = pod ?? (secret === undefined ? undefined : recordOf(secret));
-      return [foundVm(owner, described, hasSecrets)];
+      return [foundVm(owner, described, mayListSecrets)];
     }),
     disks: disks
       .filter(({ claim }) => labelOf(claim, provisional) === undefined && !isBeingDeleted(claim))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
@@ -9,6 +10,10 @@ import { deleteEnv } from '../../deploy/delete-env.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { DeploymentState } from '../../deploy/state/deployment-state.ts';
 import { type TestEnvironment, testEnvironment } from '../../deploy/testing/test-environment.ts';
+import type { ListQuery, Resource } from '../../kubernetes/api.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import type { Status } from '../../kubernetes/object.ts';
+import { RestApi } from '../../kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Installation } from '../installation.ts';
@@ -78,7 +83,11 @@ async function addVm(
   } as never);
 }
 
-async function addDisk(api: LocalApi, lost: DeploymentState, cid = lost.disks[0]?.cid ?? ''): Promise<void> {
+async function addDisk(
+  api: LocalApi,
+  lost: Pick<DeploymentState, 'director_id' | 'disks'>,
+  cid = lost.disks[0]?.cid ?? '',
+): Promise<void> {
   const metadata = JSON.stringify({
     ...{ director: 'bosh-init', deployment: 'tiny-env', instance_group: 'hello', instance_index: '0' },
   });
@@ -181,6 +190,46 @@ test('state restore refuses two disks, and never records the one that --disk doe
   );
 });
 
+test('state restore does not mix VM and disk of two state files with the same names', async (t) => {
+  const { environment, api, lost, restore } = await lostState(t);
+  const other = { ...lost, director_id: 'other-director' };
+  const ownDisk = lost.disks[0]?.cid ?? '';
+  await addDisk(api, other, 'disk-of-other');
+  const twoFiles = refused(
+    /of 2 state files .*VM '.*' of .* and disk .*; .*disk 'disk-of-other' .*--vm CID .*--disk CID/u,
+  );
+  await assert.rejects(restore(), twoFiles);
+  assert.equal(existsSync(environment.options.statePath), false);
+
+  await restore('--disk', 'disk-of-other');
+  const ofOther = (await environment.state()) as unknown as DeploymentState;
+  assert.deepEqual(
+    [ofOther.director_id, ofOther.current_vm_cid, ofOther.disks.map(({ cid }) => cid)],
+    ['other-director', '', ['disk-of-other']],
+  );
+  await rm(environment.options.statePath);
+
+  await addVm(api, other, { cid: 'vm-of-other' });
+  await assert.rejects(restore(), twoFiles);
+  const { out } = await restore('--vm', lost.current_vm_cid);
+  assert.match(out, /VM 'vm-of-other' stays; another state file has created it/u);
+  assert.doesNotMatch(out, /disk-of-other/u);
+  const own = (await environment.state()) as unknown as DeploymentState;
+  assert.deepEqual(
+    [own.director_id, own.current_vm_cid, own.disks.map(({ cid }) => cid)],
+    [lost.director_id, lost.current_vm_cid, [ownDisk]],
+  );
+});
+
+test('state restore names a folder that does not exist', async (t) => {
+  const { environment, restore } = await lostState(t);
+  const statePath = join(environment.options.statePath, '..', 'none', 'state.json');
+  await assert.rejects(restore('--state', statePath), {
+    code: 'STATE_INVALID',
+    message: /There is no folder for the deployment state file/u,
+  });
+});
+
 test('state restore takes a VM without a pod, and refuses one whose create_vm was killed', async (t) => {
   const { environment, api, lost, restore } = await lostState(t);
   await addVm(api, lost, { cid: 'vm-unfinished', isFinished: false });
@@ -192,6 +241,34 @@ test('state restore takes a VM without a pod, and refuses one whose create_vm wa
   await restore();
 
   assert.equal((await environment.state())['current_vm_cid'], lost.current_vm_cid);
+});
+
+test('state restore says that it finds no VM without a pod if it may not list Secrets', async (t) => {
+  const { environment, api, lost, restore } = await lostState(t);
+  await api.delete({ resource: pods, namespace, name: lost.current_vm_cid });
+  const list = Reflect.get<RestApi, 'list'>(RestApi.prototype, 'list');
+  const forbidden = new ApiError({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' } as Status);
+  t.mock.method(RestApi.prototype, 'list', function (this: RestApi, resource: Resource, query: ListQuery) {
+    return resource === secrets ? Promise.reject(forbidden) : list.call(this, resource, query);
+  });
+
+  const { out, errors } = await restore();
+
+  assert.match(out, /^VM +none[^]*creates a VM with this disk\./u);
+  assert.match(errors, /does not allow listing Secrets, so a VM that has no pod was not looked for/u);
+  assert.equal((await environment.state())['current_vm_cid'], '');
+});
+
+test('state restore of a manifest without a disk keeps the disk and does not attach it', async (t) => {
+  const { environment, lost, restore } = await lostState(t);
+  const { manifestPath } = environment.options;
+  const withDisk = await readFile(manifestPath, 'utf8');
+  const without = withDisk.replace(/^ *persistent_disk(?:_pool)?:.*\n/gmu, '');
+  assert.notEqual(without, withDisk);
+  await writeFile(manifestPath, without);
+  const { out } = await restore();
+  assert.match(out, /replaces this VM\.\nDisk '.*' is kept and not attached/u);
+  assert.equal(((await environment.state()) as unknown as DeploymentState).disks[0]?.cid, lost.disks[0]?.cid);
 });
 
 test('state restore refuses a VM without its disk, and a cluster without VM and disk', async (t) => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { loadManifest } from '../../bosh/manifest/load-manifest.ts';
 import { type RestoredState, restoreState } from '../../deploy/state/restore-state.ts';
-import { desiredDisk } from '../../deploy/disk/plan-disk.ts';
+import { describeKeptDisk, desiredDisk } from '../../deploy/disk/plan-disk.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { oneLine } from '../../errors/text.ts';
 import { Field } from '../../platform/field.ts';
@@ -74,6 +74,7 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
     next: 'run the same command again',
   });
   terminal.out(report(restored, manifest));
+  if (restored.vm === undefined && !restored.mayListSecrets) terminal.error(withoutSecrets);
   if (varsStorePath !== undefined && !existsSync(varsStorePath))
     terminal.error(withoutCredentials(varsStorePath));
   return 0;
@@ -107,28 +108,49 @@ function namespacesOf(
   return { vms, disks: flags['disk-namespace'] ?? ofCpi('disk_namespace') ?? vms };
 }
 
-function report({ statePath, vm, disk, otherVms, otherDisks }: RestoredState, manifest: Manifest): string {
+function report(restored: RestoredState, manifest: Manifest): string {
+  const { statePath, vm, disk } = restored;
   const desired = desiredDisk(manifest)?.size ?? 0;
-  const isResized = disk !== undefined && desired > 0 && desired !== disk.size;
+  const withDisk = vm === undefined ? ' with this disk' : ' and keeps this disk';
+  const ofDisk = disk === undefined || desired === 0 ? '' : withDisk;
   return [
     `VM    ${vm === undefined ? 'none; create-env creates it' : oneLine(vm.cid)}`,
     `Disk  ${disk === undefined ? 'none' : `${oneLine(disk.cid)}, ${disk.size} MiB`}`,
-    ...otherVms.map(
-      ({ cid }) =>
-        `VM '${oneLine(cid)}' stays, and no state file names it; its Secret of the same name owns all its objects`,
+    ...describeOthers(restored),
+    `Wrote '${statePath}'. What was deployed is not known, so the next create-env or up ` +
+      `${vm === undefined ? 'creates a VM' : 'replaces this VM'}${ofDisk}.`,
+    ...(disk === undefined ? [] : describeNextDisk(disk, desired)),
+    '',
+  ].join('\n');
+}
+
+function describeOthers({ vm, disk, otherVms, otherDisks }: RestoredState): readonly string[] {
+  const { directorId } = vm ?? disk ?? {};
+  return [
+    ...otherVms.map((other) =>
+      other.directorId === directorId
+        ? `VM '${oneLine(other.cid)}' stays, and no state file names it; its Secret of the same name owns all its objects`
+        : `VM '${oneLine(other.cid)}' stays; another state file has created it, perhaps that of another deployment with the same names`,
     ),
     ...otherDisks.map(
       ({ cid, isUnclaimed }) =>
         `Disk '${oneLine(cid)}' stays, and no state file names it${isUnclaimed ? '; it was never attached and has no data' : ''}`,
     ),
-    `Wrote '${statePath}'. What was deployed is not known, so the next create-env or up ` +
-      `${vm === undefined ? 'creates a VM with' : 'replaces this VM and keeps'} ${disk === undefined ? 'no disk' : 'this disk'}.`,
-    ...(isResized
-      ? [`The manifest has a disk of ${desired} MiB: create-env moves the data to a new disk of that size.`]
-      : []),
-    '',
-  ].join('\n');
+  ];
 }
+
+/** Returns what the next create-env does with the disk, if the manifest has another disk or none. */
+function describeNextDisk(disk: NonNullable<RestoredState['disk']>, desiredMiB: number): readonly string[] {
+  if (desiredMiB === 0) return [describeKeptDisk(disk)];
+  if (desiredMiB === disk.size) return [];
+  return [
+    `The manifest has a disk of ${desiredMiB} MiB: create-env moves the data to a new disk of that size.`,
+  ];
+}
+
+const withoutSecrets =
+  'Warning: the kubeconfig does not allow listing Secrets, so a VM that has no pod was not looked for. If there is one, the next ' +
+  "create-env does not delete it: 'bosh-kubernetes status' with a kubeconfig that may list Secrets shows it";
 
 const withoutCredentials = (path: string): string =>
   `Warning: there is no vars store '${path}'. Restore it if you can. Otherwise the next create-env generates other credentials: ` +

@@ -70,6 +70,18 @@ test('a file that the command did not write is not replaced', async (t) => {
     await assert.rejects(trace.run(args, recordOutput().context), { code: 'INVALID_ARGUMENT' });
 });
 
+test('an interrupt while the log is read ends the command without an output', async (t) => {
+  const { log, at } = await folderWith(t, recordLine(0, 1));
+  for (const name of ['page.html', 'picture.svg']) {
+    const signal = AbortSignal.abort(new Error('interrupted by SIGINT'));
+    await assert.rejects(trace.run([log, '--out', at(name)], { ...recordOutput().context, signal }), {
+      code: 'INTERRUPTED',
+      message: 'No timeline was written: interrupted by SIGINT; run the same command again',
+    });
+    await assert.rejects(readFile(at(name)), { code: 'ENOENT' });
+  }
+});
+
 test('an --out that cannot be written is refused before the log is read', async (t) => {
   const { at } = await folderWith(t, '');
   await mkdir(at('folder.html'));

@@ -1,15 +1,17 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { addAbortSignal } from 'node:stream';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { notWritable, writeDurably } from '../../deploy/durable-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { type CallLog, readCalls } from '../../trace/read-calls.ts';
+import { type LoggedCalls, readCalls } from '../../trace/read-calls.ts';
 import { notesOf, renderPage, slowestFirst } from '../../trace/render/page.ts';
 import { renderSvg, summaryOf, traceMark } from '../../trace/render/svg.ts';
 import { formatDuration, isFailed, longestKinds, mainCid, methodText } from '../../trace/render/texts.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { interruptible } from '../interruption.ts';
 import { printTable } from '../output/terminal.ts';
 
 const usage = 'FILE|-';
@@ -31,7 +33,11 @@ export const trace: Command = {
   async run(args, context) {
     const { input, output } = parseTraceArguments(args);
     await assertReplaceable(output);
-    const log = await readCalls(textOf(input));
+    const { signal } = context;
+    const log = await interruptible(readCalls(textOf(input, signal)), signal, {
+      result: 'No timeline was written',
+      next: 'run the same command again',
+    });
     if (log.calls.length === 0) throw noCalls(input, log);
     const text = output.endsWith('.svg') ? renderSvg(log.calls) : renderPage(log, nameOf(input));
     await writeDurably(output, text, 0o644);
@@ -85,12 +91,13 @@ async function assertReplaceable(path: string): Promise<void> {
 }
 
 /** The log may be a pipe, as of `<(bosh task 7 --cpi)`. */
-async function* textOf(input: string): AsyncGenerator<string> {
-  const stream = input === '-' ? process.stdin : createReadStream(input);
+async function* textOf(input: string, signal: AbortSignal): AsyncGenerator<string> {
+  const stream = addAbortSignal(signal, input === '-' ? process.stdin : createReadStream(input));
   stream.setEncoding('utf8');
   try {
     for await (const chunk of stream) yield String(chunk);
   } catch (error) {
+    signal.throwIfAborted();
     const code = codeOf(error);
     if (code === 'EISDIR')
       throw new ProductError('FILE_NOT_FOUND', `'${input}' is a directory; name the log`, { cause: error });
@@ -107,7 +114,7 @@ async function* textOf(input: string): AsyncGenerator<string> {
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined;
 
-function noCalls(input: string, { unreadable }: CallLog): ProductError {
+function noCalls(input: string, { unreadable }: LoggedCalls): ProductError {
   const name = input === '-' ? 'the input' : `'${input}'`;
   const problem =
     unreadable === 0
@@ -119,7 +126,7 @@ function noCalls(input: string, { unreadable }: CallLog): ProductError {
   );
 }
 
-function report(log: CallLog, { terminal }: CommandContext): void {
+function report(log: LoggedCalls, { terminal }: CommandContext): void {
   terminal.out(`${summaryOf(log.calls)}.\n`);
   for (const note of notesOf(log)) terminal.out(`${note}\n`);
   printTable(terminal, {

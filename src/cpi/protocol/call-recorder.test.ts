@@ -33,6 +33,17 @@ test('a record has what the call told, and nothing of its arguments', () => {
   assert.ok(line.endsWith('}\n'));
 });
 
+test('of many or long cids the last one stays, which is that of the result', () => {
+  for (const context of ['', `${'c'.repeat(190)}:`, `${'c'.repeat(1000)}:`]) {
+    const recorder = new CallRecorder();
+    recorder.cids = [...Array.from({ length: 30 }, (_, index) => `${context}disk-${index}`), 'vm-1'];
+    const { cids } = JSON.parse(recorder.line('ok')) as CpiRecord;
+    assert.equal(cids.at(-1), 'vm-1');
+    assert.equal(cids[0], `${context}disk-0`);
+    assert.ok(cids.length <= 8);
+  }
+});
+
 test('an id of a request that is not the id of a director is left out', () => {
   for (const id of ['a b', 'x'.repeat(65), '', 7, null, { a: 1 }, 'ü']) {
     const recorder = new CallRecorder();

@@ -54,7 +54,7 @@ export class CallRecorder {
     return fittingLine({
       [cpiRecordKey]: cpiRecordVersion,
       method: this.#method,
-      cids: this.cids.slice(0, 8),
+      cids: fewCids(this.cids),
       request_id: this.#requestId,
       start: new Date(this.time.startedAt).toISOString(),
       end: new Date(end).toISOString(),
@@ -65,6 +65,12 @@ export class CallRecorder {
     });
   }
 }
+
+const maxCids = 8;
+
+/** Keeps the last cid, which is that of the result: the arguments of create_vm may have many disks. */
+const fewCids = (cids: readonly string[]): readonly string[] =>
+  cids.length <= maxCids ? cids : [...cids.slice(0, maxCids - 1), ...cids.slice(-1)];
 
 const maxPhases = 40;
 /** Longer than a resource and most names of objects. */
@@ -88,7 +94,7 @@ function fittingLine(record: CpiRecord): string {
 function shorten(record: CpiRecord): CpiRecord {
   const { phases, cids } = record;
   if (phases.length > 1) return { ...record, phases: mergeShortest(phases) };
-  if (cids.length > 0) return { ...record, cids: cids.slice(0, -1) };
+  if (cids.length > 0) return { ...record, cids: cids.toSpliced(-2, 1) };
   return { ...record, message: undefined };
 }
 

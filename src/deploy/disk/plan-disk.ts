@@ -76,7 +76,7 @@ export function unusedCurrentDisk(
  * Returns the message that tells the operator about the disk, whose data is not available and which may cost
  * money.
  */
-export function describeKeptDisk({ cid }: DiskRecord): string {
+export function describeKeptDisk({ cid }: Pick<DiskRecord, 'cid'>): string {
   return (
     `Disk '${oneLine(cid)}' is kept and not attached: the manifest has no persistent disk. ` +
     'Add one to use the disk, or its content, again; delete-env deletes it'

@@ -5,11 +5,28 @@ import { test } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { CallLog, callLogPathFor } from './call-log.ts';
 
+const portsOf = (warnings: string[]) => ({
+  warn: (line: string) => void warnings.push(line),
+  redact: (text: string) => text.replaceAll('hunter2', '<redacted>'),
+});
+
+test('a secret in the message of a record is not kept', async (t) => {
+  const statePath = join(await scratchDirectory(t), 'state.json');
+  const log = new CallLog(statePath, portsOf([]));
+  log.append('{"bosh_kubernetes_cpi":1,"method":"create_vm","message":"Invalid value: \\"hunter2\\""}');
+  log.append('{"bosh_kubernetes_cpi":1,"result":"hunter2');
+  assert.equal(
+    await readFile(callLogPathFor(statePath), 'utf8'),
+    '{"bosh_kubernetes_cpi":1,"method":"create_vm","message":"Invalid value: \\"<redacted>\\""}\n' +
+      '{"bosh_kubernetes_cpi":1,"result":"<redacted>\n',
+  );
+});
+
 test('records are appended to a private file, which loses its older half when it is too long', async (t) => {
   const statePath = join(await scratchDirectory(t), 'state.json');
   const path = callLogPathFor(statePath);
   const warnings: string[] = [];
-  const log = new CallLog(statePath, (line) => void warnings.push(line));
+  const log = new CallLog(statePath, portsOf(warnings));
   log.limit();
   await assert.rejects(stat(path), { code: 'ENOENT' });
 
@@ -41,7 +58,7 @@ test("a link, a folder or another user's file in its place gets no record, and o
   if (isRoot) await chown(callLogPathFor(foreign), 65534, 65534);
   for (const statePath of [linked, folder, ...(isRoot ? [foreign] : [])]) {
     const warnings: string[] = [];
-    const log = new CallLog(statePath, (line) => void warnings.push(line));
+    const log = new CallLog(statePath, portsOf(warnings));
     log.limit();
     log.append('one');
     log.append('two');

@@ -1,10 +1,14 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { replaceFile } from '../../platform/durable-file.ts';
+import { parseJsonObject } from '../../platform/json.ts';
+import type { EnvPorts } from '../options.ts';
 
 /** A file with more bytes than this loses its older half: some 3000 calls, which is more than 100 deploys. */
 const maxBytes = 1024 * 1024;
 
 export const callLogPathFor = (statePath: string): string => `${statePath}.trace`;
+
+type CallLogPorts = Pick<EnvPorts, 'warn' | 'redact'>;
 
 /**
  * The file beside the state file with the records of the CPI calls, which `bosh-kubernetes trace` draws.
@@ -12,12 +16,12 @@ export const callLogPathFor = (statePath: string): string => `${statePath}.trace
  */
 export class CallLog {
   readonly #path: string;
-  readonly #warn: (message: string) => void;
+  readonly #ports: CallLogPorts;
   #isBroken = false;
 
-  constructor(statePath: string, warn: (message: string) => void) {
+  constructor(statePath: string, ports: CallLogPorts) {
     this.#path = callLogPathFor(statePath);
-    this.#warn = warn;
+    this.#ports = ports;
   }
 
   /** Removes the older half of a file that has become too long. Not safe beside another run. */
@@ -33,7 +37,8 @@ export class CallLog {
     });
   }
 
-  append(line: string): void {
+  append(record: string): void {
+    const line = withoutSecrets(record, this.#ports.redact);
     this.#attempt(() => {
       this.#open(constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, (file) =>
         writeSync(file, `${line}\n`),
@@ -62,9 +67,20 @@ export class CallLog {
     } catch (error) {
       this.#isBroken = true;
       const cause = error instanceof Error ? error.message : String(error);
-      this.#warn(
+      this.#ports.warn(
         `The records of the CPI calls are not kept, because '${this.#path}' cannot be written (${cause}); the run does not need them. Remove the file, or free space, before you want to trace a run`,
       );
     }
   }
+}
+
+/**
+ * Redacts the message of a record. The CPI knows the secrets of its configuration and of the VM's env only, and
+ * its message may quote another one that the manifest has from a variable. Names and times stay as they are.
+ */
+function withoutSecrets(line: string, redact: (text: string) => string): string {
+  const record = parseJsonObject(line);
+  if (record === undefined) return redact(line);
+  const { message } = record;
+  return typeof message === 'string' ? JSON.stringify({ ...record, message: redact(message) }) : line;
 }

@@ -31,8 +31,10 @@ export interface FoundDisk extends FoundObject {
 }
 
 export interface FoundObjects {
+  /** Without those that have no pod, if `mayListSecrets` is false. */
   readonly vms: readonly FoundVm[];
   readonly disks: readonly FoundDisk[];
+  readonly mayListSecrets: boolean;
 }
 
 /** What the metadata of a deployment's VM and disk contain. */
@@ -47,7 +49,7 @@ export interface ResourceChoice {
 export interface ChosenResources {
   readonly vm: FoundVm | undefined;
   readonly disk: FoundDisk | undefined;
-  /** VMs of the deployment that were not chosen. */
+  /** VMs with the names of the deployment that were not chosen. Another state file may have created them. */
   readonly otherVms: readonly FoundVm[];
   /** Disks of the deployment that were not chosen. */
   readonly otherDisks: readonly FoundDisk[];
@@ -55,9 +57,9 @@ export interface ChosenResources {
 
 /**
  * Returns the VM and the disk of a deployment without a state file. Throws STATE_NOT_RESTORED if there are
- * several candidates and no choice, if create_vm of a candidate was killed, or if there is no VM and no disk,
- * or no disk although `needsDisk` is true: a state file without the disk would make the next create-env
- * create an empty one.
+ * several candidates and no choice, also if they are the VM of one state file and the disk of another one; if
+ * create_vm of a candidate was killed; or if there is no VM and no disk, or no disk although `needsDisk` is
+ * true: a state file without the disk would make the next create-env create an empty one.
  */
 export function chooseResources(
   found: FoundObjects,
@@ -66,13 +68,15 @@ export function chooseResources(
   needsDisk: boolean,
 ): ChosenResources {
   const isDescribed = ({ metadata }: FoundObject): boolean => isOf(metadata, identity);
-  const directorIds = new Set(
-    [...found.vms, ...found.disks].filter(isDescribed).flatMap(({ directorId }) => directorId ?? []),
-  );
+  const described = [...found.vms, ...found.disks].filter(isDescribed);
+  const directorIds = new Set(described.flatMap(({ directorId }) => directorId ?? []));
+  if (directorIds.size > 1 && vmCid === undefined && diskCid === undefined)
+    throw severalStateFiles(found, directorIds, isDescribed);
   const isOurs = (object: FoundObject): boolean =>
     isDescribed(object) ||
     (object.metadata === undefined && object.directorId !== undefined && directorIds.has(object.directorId));
-  const vms = found.vms.filter(isOurs);
+  const namedDisk = vmCid === undefined ? found.disks.find(({ cid }) => cid === diskCid) : undefined;
+  const vms = found.vms.filter((each) => isOurs(each) && mayHave(each, namedDisk));
   const unfinished = vms.find(({ isFinished }) => !isFinished);
   if (unfinished !== undefined && (vmCid === undefined || vmCid === unfinished.cid))
     throw notRestored(
@@ -81,7 +85,7 @@ export function chooseResources(
     );
   const vm = chooseOne('VM', vms, vmCid);
   const disks = found.disks.filter(
-    (disk) => belongsToVm(disk, vm, found.vms) ?? (isOurs(disk) && sharesDirector(disk, vm)),
+    (disk) => belongsToVm(disk, vm, found.vms) ?? (isOurs(disk) && isOfOneStateFile(disk, vm)),
   );
   const withData = disks.filter(({ isUnclaimed }) => !isUnclaimed);
   const disk = chooseOne('disk', withData, diskCid);
@@ -113,8 +117,31 @@ function belongsToVm(
  * Two deployments may have the same names in one namespace. A disk that is not attached belongs to the VM
  * only if the same state file created both.
  */
-const sharesDirector = (disk: FoundDisk, vm: FoundVm | undefined): boolean =>
+const isOfOneStateFile = (disk: FoundDisk, vm: FoundVm | undefined): boolean =>
   vm?.directorId === undefined || disk.directorId === vm.directorId;
+
+/** Returns whether the VM may be that of the disk which the operator has chosen. */
+const mayHave = (vm: FoundVm, disk: FoundDisk | undefined): boolean =>
+  disk?.directorId === undefined || disk.vmCid === vm.cid || isOfOneStateFile(disk, vm);
+
+/** Returns the error for objects with the names of the deployment that several state files have created. */
+function severalStateFiles(
+  { vms, disks }: FoundObjects,
+  directorIds: ReadonlySet<string>,
+  isDescribed: (object: FoundObject) => boolean,
+): ProductError {
+  const groups = [...directorIds].map((id) => {
+    const cids = (kind: string, objects: readonly FoundObject[]): string[] =>
+      objects
+        .filter((each) => each.directorId === id && isDescribed(each))
+        .map(({ cid, createdAt }) => `${kind} '${oneLine(cid)}' of ${createdAt}`);
+    return [...cids('VM', vms), ...cids('disk', disks)].join(' and ');
+  });
+  return notRestored(
+    `there are VMs or disks of ${groups.length} state files with the names of this deployment: ${groups.join('; ')}. ` +
+      'Another deployment may have the same names. Choose the VM of this one with --vm CID or, if that VM is lost, its disk with --disk CID',
+  );
+}
 
 function chooseOne<T extends FoundObject>(
   kind: 'VM' | 'disk',

@@ -8,6 +8,7 @@ import { writeDurably } from '../durable-file.ts';
 import { acquireLock } from '../lock.ts';
 import type { EnvPorts } from '../options.ts';
 import { waitForLeftoverProcess } from '../process/leftover-process.ts';
+import { checkPaths } from '../session.ts';
 import { vmMetadata } from '../vm/vm-specification.ts';
 import {
   type ChosenResources,
@@ -34,7 +35,7 @@ export interface RestoreStateOptions extends ResourceChoice {
   readonly findObjects: () => Promise<FoundObjects & { readonly cluster: ClusterIdentity }>;
 }
 
-export interface RestoredState extends ChosenResources {
+export interface RestoredState extends ChosenResources, Pick<FoundObjects, 'mayListSecrets'> {
   readonly statePath: string;
 }
 
@@ -49,7 +50,9 @@ export interface RestoredState extends ChosenResources {
 export async function restoreState(options: RestoreStateOptions, ports: EnvPorts): Promise<RestoredState> {
   const { manifest, workspace, signal } = options;
   const { clock, write, uuid } = ports;
-  const files = await DeploymentFiles.find(resolve(options.manifestPath), options.statePath);
+  const manifestPath = resolve(options.manifestPath);
+  const files = await DeploymentFiles.find(manifestPath, options.statePath);
+  await checkPaths(manifestPath, files);
   const locks = join(await ensurePrivateDirectory(resolve(workspace), { mayBeLink: true }), 'locks');
   const lock = await acquireLock(files.statePath, { clock, locks });
   try {
@@ -65,7 +68,7 @@ export async function restoreState(options: RestoreStateOptions, ports: EnvPorts
     // Without this record, a create-env with another kubeconfig would look for VM and disk in its cluster.
     await files.recordCluster({ installation_id: state.installation_id, ...cluster });
     await writeDurably(statePath, formatState(state));
-    return { ...chosen, statePath };
+    return { ...chosen, statePath, mayListSecrets: found.mayListSecrets };
   } finally {
     await lock.release();
   }

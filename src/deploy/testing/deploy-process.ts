@@ -37,6 +37,7 @@ try {
       if (fillAt !== undefined && written.includes(fillAt) && !isFull) fill();
     },
     warn: (message) => process.stderr.write(`${message}\n`),
+    redact: (text) => text,
     clock: systemClock,
     uuid: randomUUID,
     environment: process.env,

@@ -91,6 +91,7 @@ function recordingPorts(): TestEnvironment['ports'] {
   return {
     write: (part) => void (text += part),
     warn: (message) => void warnings.push(message),
+    redact: (written) => written,
     clock: {
       now: () => Date.now() + skipped,
       sleep: async (milliseconds) => {

@@ -1,4 +1,4 @@
-import type { CallLog } from '../read-calls.ts';
+import type { LoggedCalls } from '../read-calls.ts';
 import type { TraceCall } from '../trace-call.ts';
 import { type Markup, markup, plain } from './markup.ts';
 import { pageStyle } from './style.ts';
@@ -19,7 +19,7 @@ const slowestCount = 20;
  * Returns a page with the timeline and its content as tables. The page loads nothing and runs no script; its
  * policy forbids both, also to a browser that would find some in a name.
  */
-export function renderPage(log: CallLog, source: string): Markup {
+export function renderPage(log: LoggedCalls, source: string): Markup {
   const { calls } = log;
   const slowest = slowestFirst(calls).slice(0, slowestCount);
   return markup`<!doctype html>
@@ -58,7 +58,7 @@ export const slowestFirst = (calls: readonly TraceCall[]): readonly TraceCall[] 
   calls.toSorted((one, other) => other.ms - one.ms);
 
 /** Returns sentences about what of a log is not shown. */
-export function notesOf({ calls, leftOut, unreadable }: CallLog): readonly string[] {
+export function notesOf({ calls, leftOut, unreadable }: LoggedCalls): readonly string[] {
   return [
     ...(leftOut === 0
       ? []
