@@ -53,9 +53,10 @@ function claimFinding(disk: DiskItem, { now, warningFor }: Surroundings): Findin
 function attachmentFinding(
   { attachmentPod: pod, vm, claim, cid }: DiskItem,
   { vms }: Inventory,
-  { now, silentSince, warningFor }: Surroundings,
+  { now, silentSince, warningFor, knowsAttachments }: Surroundings,
 ): Finding | undefined {
   if (pod === undefined) {
+    if (!knowsAttachments) return undefined;
     const last = lastVm(claim);
     const holder = vms.find((each) => each.cid === last?.cid && each.pod?.metadata.uid === last.uid);
     if (holder === undefined) return undefined;

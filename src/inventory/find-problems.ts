@@ -25,7 +25,7 @@ export function findProblems(inventory: Inventory, lists: ObjectLists, now: numb
   return problems.toSorted((one, other) => rank[one.severity] - rank[other.severity]);
 }
 
-function surroundingsOf({ nodes, warnings, diskWarnings }: ObjectLists, now: number): Surroundings {
+function surroundingsOf({ nodes, warnings, diskWarnings, diskPods }: ObjectLists, now: number): Surroundings {
   const nodeOf = new Map((nodes ?? []).map((node) => [node.metadata.name, node]));
   const events = [...(warnings ?? []), ...(diskWarnings ?? [])].toSorted((one, other) =>
     timeOf(one).localeCompare(timeOf(other)),
@@ -39,6 +39,7 @@ function surroundingsOf({ nodes, warnings, diskWarnings }: ObjectLists, now: num
     },
     silentSince: (name) => silentSince(nodeOf.get(name ?? '')),
     nodeExists: (name) => nodes === undefined || nodeOf.has(name),
+    knowsAttachments: diskPods !== undefined,
   };
 }
 

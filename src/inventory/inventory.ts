@@ -96,8 +96,10 @@ const compare = (one: string | undefined, other: string | undefined): number =>
   Number(one === undefined) - Number(other === undefined) ||
   (one ?? '').localeCompare(other ?? '', 'en', { numeric: true });
 
+/** Without the right to list pods no VM is known: a VM that has a pod would look like one without. */
 function findVms({ vmPods, vmSecrets }: ObjectLists, attachmentPods: readonly Pod[]): VmItem[] {
-  const podOf = new Map((vmPods ?? []).filter(isKind('vm')).map((pod) => [pod.metadata.name, pod]));
+  if (vmPods === undefined) return [];
+  const podOf = new Map(vmPods.filter(isKind('vm')).map((pod) => [pod.metadata.name, pod]));
   const secretOf = new Map(
     (vmSecrets ?? []).filter(isKind('vm')).map((secret) => [secret.metadata.name, secret]),
   );

@@ -26,7 +26,7 @@ test('problems come first, with a tone, broken at blanks, and a cid is never bro
     { ...problem, name: undefined, severity: 'info', problem: 'is new', next: 'wait' },
   ];
   const inventory = { vms: [], disks: [], snapshots: [], networks: [] };
-  const view = { inventory, problems, unread: [], now: 0 };
+  const view = { inventory, problems, unread: [], unknownNamespaces: [], now: 0 };
   assert.deepEqual(statusLines(view, { width: 24, details: false }).slice(0, 7), [
     { text: "VM 'vm-0123456789'", tone: 'failed' },
     { text: '    (dep/web/0): does', tone: 'failed' },

@@ -10,7 +10,10 @@ import { formatAge } from './format-age.ts';
 export interface StatusView {
   readonly inventory: Inventory;
   readonly problems: readonly Problem[];
+  /** The lists that the account may not read. */
   readonly unread: readonly ListName[];
+  /** The namespaces of which it is not known whether they exist. */
+  readonly unknownNamespaces: readonly string[];
   /** Milliseconds since the epoch, by the clock of the server. */
   readonly now: number;
 }
@@ -116,7 +119,7 @@ export function statusTables(view: StatusView): OutputTable[] {
 
 /** Returns the lines for people: problems with their next steps, then the tables, as wide as the terminal. */
 export function statusLines(view: StatusView, { width, details }: TextOptions): Cell[] {
-  const { inventory, problems, unread, now } = view;
+  const { inventory, problems, now } = view;
   // A program that reads the output needs whole cids.
   const isWhole = details || width === Infinity;
   const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): Cell[][] => {
@@ -131,14 +134,14 @@ export function statusLines(view: StatusView, { width, details }: TextOptions): 
         .split('\n'),
     ];
   };
-  const notes = unread.flatMap((name) => unreadNotes[name] ?? []).map((note) => wrapText(note, width));
+  const notes = statusNotes(view).flatMap((note) => wrapText(note, width));
   const parts: Cell[][] = [
     ...(problems.length === 0 ? [] : [problems.flatMap((problem) => problemLines(problem, width))]),
     ...table(vmColumns(now, details, isWhole), inventory.vms),
     ...table(diskColumns(view, details, isWhole), inventory.disks),
     ...table(snapshotColumns(now, isWhole), inventory.snapshots, true),
     ...table(networkColumns(now), inventory.networks, true),
-    ...(notes.length === 0 ? [] : [notes.flat()]),
+    ...(notes.length === 0 ? [] : [notes]),
   ];
   return parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
@@ -169,4 +172,23 @@ const unreadNotes: Readonly<Partial<Record<ListName, string>>> = {
   nodes: 'Lost nodes are not known: the kubeconfig does not allow listing nodes.',
   quotas: 'Quotas are not known: the kubeconfig does not allow listing ResourceQuotas.',
   warnings: 'Warnings are not known: the kubeconfig does not allow listing events.',
+  diskWarnings:
+    'Warnings about disks are not known: the kubeconfig does not allow listing events in the namespace of the disks.',
 };
+
+/** Returns a sentence for each thing that is not known because a right is missing. */
+export const statusNotes = ({ unread, unknownNamespaces }: StatusView): string[] => [
+  ...unknownNamespaces.map(unknownNamespaceNote),
+  ...unread.flatMap((name) => unreadNotes[name] ?? []),
+];
+
+export const unknownNamespaceNote = (name: string): string =>
+  `Whether namespace '${name}' exists is not known: no object was found in it, and the kubeconfig does not allow reading it ` +
+  '(the verb get for namespaces).';
+
+/** The lists that explain problems. Not each account may read them, and the tables are complete without them. */
+const explanations: readonly ListName[] = ['nodes', 'quotas', 'warnings', 'diskWarnings'];
+
+/** Returns false if the tables may lack objects because a right is missing. */
+export const isComplete = ({ unread, unknownNamespaces }: StatusView): boolean =>
+  unknownNamespaces.length === 0 && unread.every((name) => explanations.includes(name));
