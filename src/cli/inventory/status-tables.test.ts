@@ -38,6 +38,22 @@ test('problems come first, with a tone, broken at blanks, and a cid is never bro
   ]);
 });
 
+test('on a terminal that is narrower than the most important columns, each is a line', () => {
+  const name = { deployment: 'a-long-deployment', instance: 'postgres/0', id: 'i', group: 'postgres' };
+  const vm = {
+    ...{ cid: 'vm-1', name: { ...name, isOfCreateEnv: false }, state: 'ImagePullBackOff', restarts: 0 },
+    ...{ node: 'node-1', addresses: [], disks: [], createdAt: '', agentId: 'a' },
+    ...{ pod: undefined, secret: undefined },
+  };
+  const inventory = { vms: [vm], disks: [], snapshots: [], networks: [] };
+  const view = { inventory, problems: [], unread: [], unknownNamespaces: [], now: 0 };
+  assert.deepEqual(statusLines(view, { width: 40, details: false }).slice(0, 3), [
+    'Instance  a-long-deployment/postgres/0',
+    'State     ImagePullBackOff',
+    '',
+  ]);
+});
+
 test('ages are short, and as exact as they need to be', () => {
   const age = (seconds: number): string =>
     formatAge('2026-01-01T00:00:00Z', Date.UTC(2026, 0, 1) + seconds * 1000);

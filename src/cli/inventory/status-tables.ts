@@ -3,8 +3,8 @@ import type { DiskItem, Inventory, NetworkItem, SnapshotItem, VmItem } from '../
 import { fullName } from '../../inventory/bosh-name.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
 import { oneLine } from '../../errors/text.ts';
-import { type Cell, type OutputTable, formatTable, wrapText } from '../output/table.ts';
-import { type Column, fitColumns } from './fit-columns.ts';
+import { type Cell, type OutputTable, formatForTerminal, wrapText } from '../output/table.ts';
+import { type Column, fitColumns, tableOf } from './fit-columns.ts';
 import { formatAge } from './format-age.ts';
 
 export interface StatusView {
@@ -97,8 +97,7 @@ export function statusTables(view: StatusView): OutputTable[] {
   const { inventory, problems, now } = view;
   const table = <T>(content: string, columns: readonly Column<T>[], items: readonly T[]): OutputTable => ({
     content,
-    header: columns.map(({ title }) => title),
-    rows: items.map((item) => columns.map(({ cell }) => cell(item))),
+    ...tableOf(columns, items),
   });
   const problemColumns: Column<Problem>[] = [
     { title: 'Kind', rank: 0, cell: ({ kind }) => kind },
@@ -125,14 +124,7 @@ export function statusLines(view: StatusView, { width, details }: TextOptions): 
   const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): Cell[][] => {
     if (isOptional && items.length === 0) return [];
     const fitting = details ? columns : fitColumns(columns, items, width);
-    return [
-      formatTable(
-        fitting.map(({ title }) => title),
-        items.map((item) => fitting.map(({ cell }) => cell(item))),
-      )
-        .trimEnd()
-        .split('\n'),
-    ];
+    return [formatForTerminal(tableOf(fitting, items), width).trimEnd().split('\n')];
   };
   const notes = statusNotes(view).flatMap((note) => wrapText(note, width));
   const parts: Cell[][] = [
