@@ -11,10 +11,11 @@ import { vmProblems } from './vm-problems.ts';
 /** Returns the problems, errors first. Decides without requests. */
 export function findProblems(inventory: Inventory, lists: ObjectLists, now: number): Problem[] {
   const surroundings = surroundingsOf(lists, now);
+  const vmOf = new Map(inventory.vms.map((vm) => [vm.cid, vm]));
   const problems = [
     ...nodeProblems(inventory, surroundings),
     ...inventory.vms.flatMap((vm) => vmProblems(vm, surroundings)),
-    ...inventory.disks.flatMap((disk) => diskProblems(disk, inventory, surroundings)),
+    ...inventory.disks.flatMap((disk) => diskProblems(disk, vmOf, surroundings)),
     ...inventory.snapshots.flatMap((snapshot) => snapshotProblems(snapshot, surroundings)),
     ...inventory.networks
       .filter(({ isTerminating }) => isTerminating)

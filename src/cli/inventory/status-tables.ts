@@ -53,10 +53,7 @@ function diskColumns(
   details: boolean,
   isWhole = details,
 ): Column<DiskItem>[] {
-  const nameOf = (cid: string): string => {
-    const vm = vms.find((each) => each.cid === cid);
-    return (vm && fullName(vm.name)) ?? cid;
-  };
+  const nameOf = new Map(vms.map(({ cid, name }) => [cid, fullName(name)]));
   const basic: Column<DiskItem>[] = [
     { title: 'Disk', rank: 0, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
     { title: 'Size', rank: 2, cell: ({ size }) => size },
@@ -64,7 +61,8 @@ function diskColumns(
     {
       title: 'Attached to',
       rank: 0,
-      cell: ({ vm, unclaimed }) => (vm === undefined ? (unclaimed ? 'unclaimed' : '-') : nameOf(vm)),
+      cell: ({ vm, unclaimed }) =>
+        vm === undefined ? (unclaimed ? 'unclaimed' : '-') : (nameOf.get(vm) ?? vm),
     },
     { title: 'Of', rank: 3, cell: ({ name }) => orDash(fullName(name)) },
     { title: 'Age', rank: 4, cell: ({ createdAt }) => formatAge(createdAt, now) },
