@@ -6,13 +6,13 @@ import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { takeInventory } from '../inventory/inventory.ts';
-import { type ObjectLists, readLists, statusLists } from '../inventory/object-lists.ts';
+import { type ListReader, type ObjectLists, readLists, statusLists } from '../inventory/object-lists.ts';
 import { describeChanges } from './inventory/describe-changes.ts';
 import { textOf } from './output/table.ts';
 import { statusLines } from './inventory/status-tables.ts';
 import { toStatusView } from './inventory/watch-status.ts';
 
-const readStatus = (api: Pick<KubernetesApi, 'list'>): Promise<ObjectLists> =>
+const readStatus = (api: ListReader): Promise<ObjectLists> =>
   readLists(api, { vms: 'bosh', disks: 'bosh' }, statusLists);
 
 test('status stays readable if the annotation of a pod is invalid JSON or has a long name', async (t) => {
@@ -54,8 +54,8 @@ test('line ends and tabs in the annotation or status of a pod add no line and no
   const list = async (_: unknown, { labelSelector = '', namespace = '' } = {}) => ({
     items: labelSelector.endsWith('/kind') && namespace === 'bosh' ? [pod] : [],
   });
-  const view = toStatusView(await readStatus({ list } as unknown as KubernetesApi), 0);
-  const empty = toStatusView(await readStatus({ list: async () => ({ items: [] }) } as never), 0);
+  const view = toStatusView(await readStatus({ list } as unknown as KubernetesApi), [], 0);
+  const empty = toStatusView(await readStatus({ list: async () => ({ items: [] }) } as never), [], 0);
   const lines = statusLines(view, { width: Infinity, details: true }).map(textOf);
   const printed = lines.join('\n');
   const changes = [...describeChanges(empty, view), ...describeChanges(view, empty)];

@@ -37,8 +37,16 @@ async function silentCluster(t: TestContext) {
 }
 
 const again = 'run the same command again';
-const cases: Readonly<Record<string, { readonly args?: readonly string[]; readonly says: string }>> = {
+interface InterruptedCase {
+  readonly args?: readonly string[];
+  /** Undefined if the interrupt is no error. */
+  readonly says: string | undefined;
+}
+
+const cases: Readonly<Record<string, InterruptedCase>> = {
   status: { says: `The cluster was not read: interrupted by SIGINT; ${again}` },
+  'status --watch': { says: undefined },
+  tunnel: { says: `The tunnel was not opened: interrupted by SIGINT; ${again}` },
   orphans: { says: `The cluster was not read: interrupted by SIGINT; the same command lists what is left` },
   doctor: {
     says: `The cluster was not examined, and nothing was changed: interrupted by SIGINT; ${again}`,
@@ -57,26 +65,30 @@ const cases: Readonly<Record<string, { readonly args?: readonly string[]; readon
 };
 
 for (const [command, { args = [], says }] of Object.entries(cases))
-  test(`Ctrl-C ends ${command} during a request, and says what is left`, { timeout: 60_000 }, async (t) => {
-    const { directory, kubeconfig, server } = await silentCluster(t);
-    await copyFile(join(root, 'examples', 'hello', 'manifest.yml'), join(directory, 'manifest.yml'));
-    const words = [...command.split(' '), '--kubeconfig', kubeconfig, ...args];
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words], {
-      cwd: directory,
-      env: { PATH: process.env['PATH'], HOME: directory, BOSH_KUBERNETES_HOME: join(directory, 'home') },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    t.after(() => child.kill('SIGKILL'));
-    const output = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const)
-      child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-    const ended = once(child, 'close');
-    await Promise.race([once(server, 'connection'), ended]);
-    child.kill('SIGINT');
-    const [code] = (await ended) as [number | null];
-    assert.deepEqual([code, output.stdout], [1, ''], output.stderr);
-    assert.equal(output.stderr, `${says} [INTERRUPTED]\n`);
-  });
+  test(
+    `Ctrl-C ends ${command} during a request, and an error says what is left`,
+    { timeout: 60_000 },
+    async (t) => {
+      const { directory, kubeconfig, server } = await silentCluster(t);
+      await copyFile(join(root, 'examples', 'hello', 'manifest.yml'), join(directory, 'manifest.yml'));
+      const words = [...command.split(' '), '--kubeconfig', kubeconfig, ...args];
+      const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words], {
+        cwd: directory,
+        env: { PATH: process.env['PATH'], HOME: directory, BOSH_KUBERNETES_HOME: join(directory, 'home') },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      t.after(() => child.kill('SIGKILL'));
+      const output = { stdout: '', stderr: '' };
+      for (const name of ['stdout', 'stderr'] as const)
+        child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+      const ended = once(child, 'close');
+      await Promise.race([once(server, 'connection'), ended]);
+      child.kill('SIGINT');
+      const [code] = (await ended) as [number | null];
+      assert.deepEqual([code, output.stdout], [says === undefined ? 0 : 1, ''], output.stderr);
+      assert.equal(output.stderr, says === undefined ? '' : `${says} [INTERRUPTED]\n`);
+    },
+  );
 
 test('work that an interrupt does not end says so once, and how to go on', async () => {
   const interrupt = new AbortController();

@@ -5,7 +5,7 @@ import { tryParseJson } from '../platform/json.ts';
 /** One table that the bosh CLI printed with `--json`, and when. */
 export interface DirectorList {
   readonly path: string;
-  readonly content: 'instances' | 'disks' | 'snapshots';
+  readonly content: keyof typeof commandOf;
   /** The line of the CLI that names the director and the user. */
   readonly environment: string;
   /** The deployment that the command was limited to (`-d`). */
@@ -17,23 +17,25 @@ export interface DirectorList {
   readonly snapshotCids: readonly string[];
 }
 
-const commandOf = {
+/** The commands whose outputs are read, by the content of their tables. */
+export const commandOf = {
   instances: 'bosh instances --details --json',
   disks: 'bosh disks --orphaned --json',
   snapshots: 'bosh -d DEPLOYMENT snapshots --json',
+  orphaned_vms: 'bosh orphaned-vms --json',
 } as const;
 
-/** The columns that name objects (bosh-cli: cmd/instance_table.go, disks.go, snapshots.go). */
+/** The columns that name objects (bosh-cli: cmd/instance_table.go, disks.go, snapshots.go, orphaned_vms.go). */
 const columnsOf = {
-  instances: ['vm_cid', 'disk_cids'],
-  disks: ['disk_cid'],
-  snapshots: ['cid'],
-} as const;
+  instances: { vms: 'vm_cid', disks: 'disk_cids' },
+  disks: { disks: 'disk_cid' },
+  snapshots: { snapshots: 'cid' },
+  orphaned_vms: { vms: 'vm_cid' },
+} as const satisfies Record<DirectorList['content'], Partial<Record<'vms' | 'disks' | 'snapshots', string>>>;
 
 /**
- * Parses the output of `bosh instances --details --json`, `bosh disks --orphaned --json` or `bosh -d
- * DEPLOYMENT snapshots --json`. Throws LIST_INVALID for any other text, and for the output of a command that
- * failed: an object that is missing in it would look unused.
+ * Parses the output of one of the commands of `commandOf`. Throws LIST_INVALID for any other text, and for
+ * the output of a command that failed: an object that is missing in it would look unused.
  */
 export function parseDirectorList(text: string, path: string, writtenAt: number): DirectorList {
   const invalid = (problem: string): ProductError =>
@@ -57,23 +59,25 @@ export function parseDirectorList(text: string, path: string, writtenAt: number)
   const [first] = tables;
   if (first === undefined)
     throw invalid(`it has no table; write it with: ${Object.values(commandOf).join(', or: ')}`);
-  const content = first.get('Content').oneOf(['instances', 'disks', 'snapshots']);
+  const content = first.get('Content').oneOf(['instances', 'disks', 'snapshots', 'orphaned_vms']);
+  const columns: Partial<Record<'vms' | 'disks' | 'snapshots', string>> = columnsOf[content];
   for (const table of tables) {
     table.get('Content').oneOf([content]);
     const header = table.get('Header').required().record();
-    const missing = columnsOf[content].filter((column) => !Object.hasOwn(header, column));
+    const missing = Object.values(columns).filter((column) => !Object.hasOwn(header, column));
     if (missing.length > 0)
       throw invalid(`it lacks the column ${missing.join(' and ')}; write it with: ${commandOf[content]}`);
   }
   const environment = matchLine(lines, /^Using environment '.*' as .*$/u)?.[0];
   if (environment === undefined) throw invalid('it does not name its director ("Using environment")');
-  const cells = (column: string): string[] => tables.flatMap((table) => cellsOf(table, column));
+  const cells = (column: string | undefined): string[] =>
+    column === undefined ? [] : tables.flatMap((table) => cellsOf(table, column));
   return {
     ...{ path, content, environment, writtenAt },
     deployment: matchLine(lines, /^Using deployment '(.*)'$/u)?.[1],
-    vmCids: content === 'instances' ? cells('vm_cid') : [],
-    diskCids: content === 'instances' ? cells('disk_cids') : content === 'disks' ? cells('disk_cid') : [],
-    snapshotCids: content === 'snapshots' ? cells('cid') : [],
+    vmCids: cells(columns.vms),
+    diskCids: cells(columns.disks),
+    snapshotCids: cells(columns.snapshots),
   };
 }
 

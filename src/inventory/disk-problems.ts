@@ -3,14 +3,16 @@ import { lastVm } from '../cpi/disk/attach/attachment-record.ts';
 import { describePod } from '../kubernetes/describe-pod.ts';
 import { isPodReady } from '../kubernetes/types/pod.ts';
 import { fullName } from './bosh-name.ts';
-import type { DiskItem, Inventory } from './inventory.ts';
+import type { DiskItem, VmItem } from './inventory.ts';
 import { type Finding, type Problem, type Surroundings, lateMs } from './problem.ts';
 
+type VmsByCid = ReadonlyMap<string, VmItem>;
+
 /** Returns the problems of a disk: its claim, its attachment, and an unfinished change. */
-export function diskProblems(disk: DiskItem, inventory: Inventory, surroundings: Surroundings): Problem[] {
+export function diskProblems(disk: DiskItem, vmOf: VmsByCid, surroundings: Surroundings): Problem[] {
   const findings = [
     claimFinding(disk, surroundings),
-    attachmentFinding(disk, inventory, surroundings),
+    attachmentFinding(disk, vmOf, surroundings),
     ...changeFindings(disk),
     unclaimedFinding(disk),
   ];
@@ -50,23 +52,28 @@ function claimFinding(disk: DiskItem, { now, warningFor }: Surroundings): Findin
   };
 }
 
-function attachmentFinding(
-  { attachmentPod: pod, vm, claim, cid }: DiskItem,
-  { vms }: Inventory,
-  { now, silentSince, warningFor }: Surroundings,
+/** Without the right to list the pods that attach disks, it is not known which disk has none. */
+function lostAttachmentFinding(
+  { claim }: DiskItem,
+  vmOf: VmsByCid,
+  { knowsAttachments }: Surroundings,
 ): Finding | undefined {
-  if (pod === undefined) {
-    const last = lastVm(claim);
-    const holder = vms.find((each) => each.cid === last?.cid && each.pod?.metadata.uid === last.uid);
-    if (holder === undefined) return undefined;
-    return {
-      problem: `its attachment pod was deleted, and it may still be mounted in VM '${holder.cid}'`,
-      next: 'detach it there or recreate that VM; do not attach it elsewhere by hand',
-    };
-  }
+  const last = lastVm(claim);
+  const holder = vmOf.get(last?.cid ?? '');
+  if (!knowsAttachments || holder === undefined || holder.pod?.metadata.uid !== last?.uid) return undefined;
+  return {
+    problem: `its attachment pod was deleted, and it may still be mounted in VM '${holder.cid}'`,
+    next: 'detach it there or recreate that VM; do not attach it elsewhere by hand',
+  };
+}
+
+function attachmentFinding(disk: DiskItem, vmOf: VmsByCid, surroundings: Surroundings): Finding | undefined {
+  const { attachmentPod: pod, vm, cid } = disk;
+  if (pod === undefined) return lostAttachmentFinding(disk, vmOf, surroundings);
+  const { now, silentSince, warningFor } = surroundings;
   if (silentSince(pod.spec.nodeName) !== undefined) return undefined;
   const age = now - Date.parse(pod.metadata.creationTimestamp ?? '');
-  const isVmKnown = vms.some((each) => each.cid === vm);
+  const isVmKnown = vmOf.has(vm ?? '');
   if (pod.metadata.deletionTimestamp !== undefined)
     return isVmKnown
       ? {

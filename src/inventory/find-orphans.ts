@@ -1,10 +1,16 @@
 import { annotation, label } from '../cpi/objects/labels.ts';
 import type { VmSecret } from '../cpi/vm/vms.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot } from '../kubernetes/types/storage.ts';
 import { formatSize, isKind, labelOf, recordOf } from './managed-objects.ts';
-import { type ListName, type Namespaces, type ObjectLists, orphanLists, readLists } from './object-lists.ts';
+import {
+  type ListName,
+  type ListReader,
+  type Namespaces,
+  type ObjectLists,
+  orphanLists,
+  readLists,
+} from './object-lists.ts';
 
 /** An object that a killed CPI call, or a user who deleted a VM's pod, may have left. */
 export interface Orphan {
@@ -40,7 +46,7 @@ export interface Orphans {
 
 /** Returns the CPI's objects that killed calls, or deletions by other clients, may have left. Reads only. */
 export async function listOrphans(
-  api: Pick<KubernetesApi, 'list'>,
+  api: ListReader,
   namespaces: Namespaces,
 ): Promise<Orphans & { readonly lists: ObjectLists }> {
   const lists = await readLists(api, namespaces, orphanLists);
@@ -54,7 +60,8 @@ interface ClusterObjects {
   /** Attachment pods and helper pods. */
   readonly pods: readonly Stored<KubernetesObject>[];
   readonly snapshots: readonly Stored<VolumeSnapshot>[];
-  readonly vmPods: readonly Stored<KubernetesObject>[];
+  /** Undefined if the account may not read them: then no VM and no attachment is an orphan. */
+  readonly vmPods: readonly Stored<KubernetesObject>[] | undefined;
   readonly vmSecrets: readonly Stored<VmSecret>[];
   /** The namespace of `vmPods` and `vmSecrets`. An attachment pod may belong to a VM in another namespace. */
   readonly vmNamespace: string;
@@ -95,7 +102,7 @@ export function findOrphans(lists: ObjectLists, namespaces: Namespaces): Orphan[
     claims: lists.claims ?? [],
     pods: lists.diskPods ?? [],
     snapshots: lists.snapshots ?? [],
-    vmPods: (lists.vmPods ?? []).filter(isKind('vm')),
+    vmPods: lists.vmPods?.filter(isKind('vm')),
     vmSecrets: (lists.vmSecrets ?? []).filter(isKind('vm')),
     vmNamespace: namespaces.vms,
     volumes: (lists.volumes ?? []).filter((volume) => isReleased(volume, namespaces)),
@@ -204,6 +211,7 @@ class DiskCopies {
 
 /** Returns the attachment pods of VMs that no longer exist. Ignores VMs in other namespaces. */
 function attachmentsOfDeletedVms(objects: ClusterObjects): Stored<KubernetesObject>[] {
+  if (objects.vmPods === undefined) return [];
   const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
   return objects.pods
     .filter(isKind('attachment'))
@@ -219,6 +227,7 @@ function attachmentsOfDeletedVms(objects: ClusterObjects): Stored<KubernetesObje
  * no mark.
  */
 function unfinishedVms({ vmSecrets, vmPods }: ClusterObjects): Stored<VmSecret>[] {
+  if (vmPods === undefined) return [];
   const described = new Set(vmPods.filter(isDescribed).map(({ metadata }) => metadata.name));
   return vmSecrets.filter(
     (secret) =>

@@ -125,6 +125,7 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
   [
     'missing pod',
     {
+      vmPods: [],
       vmSecrets: [
         {
           metadata: {
@@ -142,7 +143,10 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
   ],
   [
     'unfinished',
-    { vmSecrets: [{ metadata: { name: 'vm-1', uid: 's', creationTimestamp: longAgo, labels: kind('vm') } }] },
+    {
+      vmPods: [],
+      vmSecrets: [{ metadata: { name: 'vm-1', uid: 's', creationTimestamp: longAgo, labels: kind('vm') } }],
+    },
     /create_vm is running or was killed/u,
     /orphans/u,
   ],
@@ -209,6 +213,7 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
     'lost attachment',
     {
       vmPods: [vmPod(ready)],
+      diskPods: [],
       claims: [claim({ annotations: { [label('attached-to')]: 'bosh/vm-1/pod-1' } })],
     },
     /may still be mounted in VM 'vm-1'/u,
@@ -259,4 +264,17 @@ test('objects that are well, that start, or whose lists may not be read, are no 
   assert.deepEqual(problemsOf({ vmPods: [vmPod({ phase: 'Pending' }, soon)] }), []);
   assert.deepEqual(problemsOf({ claims: [claim(soon, { status: { phase: 'Pending' } })] }), []);
   assert.deepEqual(problemsOf({}), []);
+  const secret = {
+    metadata: {
+      ...{ name: 'vm-1', uid: 's', creationTimestamp: longAgo, labels: kind('vm') },
+      annotations: { [label('creation')]: 'done' },
+    },
+  };
+  assert.deepEqual(problemsOf({ vmSecrets: [secret] }), [], 'without the right to list pods');
+  const attached = claim({ annotations: { [label('attached-to')]: 'bosh/vm-1/pod-1' } });
+  assert.deepEqual(
+    problemsOf({ vmPods: [vmPod(ready)], claims: [attached] }),
+    [],
+    'without the right to list pods in the namespace of the disks',
+  );
 });

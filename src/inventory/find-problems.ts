@@ -11,10 +11,11 @@ import { vmProblems } from './vm-problems.ts';
 /** Returns the problems, errors first. Decides without requests. */
 export function findProblems(inventory: Inventory, lists: ObjectLists, now: number): Problem[] {
   const surroundings = surroundingsOf(lists, now);
+  const vmOf = new Map(inventory.vms.map((vm) => [vm.cid, vm]));
   const problems = [
     ...nodeProblems(inventory, surroundings),
     ...inventory.vms.flatMap((vm) => vmProblems(vm, surroundings)),
-    ...inventory.disks.flatMap((disk) => diskProblems(disk, inventory, surroundings)),
+    ...inventory.disks.flatMap((disk) => diskProblems(disk, vmOf, surroundings)),
     ...inventory.snapshots.flatMap((snapshot) => snapshotProblems(snapshot, surroundings)),
     ...inventory.networks
       .filter(({ isTerminating }) => isTerminating)
@@ -25,7 +26,7 @@ export function findProblems(inventory: Inventory, lists: ObjectLists, now: numb
   return problems.toSorted((one, other) => rank[one.severity] - rank[other.severity]);
 }
 
-function surroundingsOf({ nodes, warnings, diskWarnings }: ObjectLists, now: number): Surroundings {
+function surroundingsOf({ nodes, warnings, diskWarnings, diskPods }: ObjectLists, now: number): Surroundings {
   const nodeOf = new Map((nodes ?? []).map((node) => [node.metadata.name, node]));
   const events = [...(warnings ?? []), ...(diskWarnings ?? [])].toSorted((one, other) =>
     timeOf(one).localeCompare(timeOf(other)),
@@ -39,6 +40,7 @@ function surroundingsOf({ nodes, warnings, diskWarnings }: ObjectLists, now: num
     },
     silentSince: (name) => silentSince(nodeOf.get(name ?? '')),
     nodeExists: (name) => nodes === undefined || nodeOf.has(name),
+    knowsAttachments: diskPods !== undefined,
   };
 }
 

@@ -70,11 +70,15 @@ export interface Inventory {
 /** Joins the objects of the cluster to VMs, disks, snapshots and networks, sorted by their names. */
 export function takeInventory(lists: ObjectLists): Inventory {
   const attachmentPods = (lists.diskPods ?? []).filter(isKind('attachment'));
-  const vms = findVms(lists, attachmentPods);
+  const vms = findVms(
+    lists,
+    Map.groupBy(attachmentPods, (pod) => labelOf(pod, label.vmId)),
+  );
+  const attachmentsOfDisk = Map.groupBy(attachmentPods, (pod) => labelOf(pod, label.diskId));
   const vmOfDisk = new Map(vms.flatMap(({ cid, disks }) => disks.map((disk) => [disk, cid] as const)));
   return {
     vms: sortByName(vms),
-    disks: sortByName((lists.claims ?? []).map((claim) => toDisk(claim, vmOfDisk, attachmentPods))),
+    disks: sortByName((lists.claims ?? []).map((claim) => toDisk(claim, vmOfDisk, attachmentsOfDisk))),
     snapshots: sortByName((lists.snapshots ?? []).filter(isKind('snapshot')).map(toSnapshot)),
     networks: [
       ...(lists.policies ?? []).map((object) => toNetwork(object, 'policy')),
@@ -93,20 +97,24 @@ const sortByName = <T extends { readonly cid: string; readonly name: BoshName }>
 
 /** Sorts numbers in names by their value, and items without a name last. */
 const compare = (one: string | undefined, other: string | undefined): number =>
-  Number(one === undefined) - Number(other === undefined) ||
-  (one ?? '').localeCompare(other ?? '', 'en', { numeric: true });
+  Number(one === undefined) - Number(other === undefined) || collator.compare(one ?? '', other ?? '');
 
-function findVms({ vmPods, vmSecrets }: ObjectLists, attachmentPods: readonly Pod[]): VmItem[] {
-  const podOf = new Map((vmPods ?? []).filter(isKind('vm')).map((pod) => [pod.metadata.name, pod]));
+const collator = new Intl.Collator('en', { numeric: true });
+
+/** Without the right to list pods no VM is known: a VM that has a pod would look like one without. */
+function findVms(
+  { vmPods, vmSecrets }: ObjectLists,
+  attachmentsOfVm: ReadonlyMap<string | undefined, readonly Pod[]>,
+): VmItem[] {
+  if (vmPods === undefined) return [];
+  const podOf = new Map(vmPods.filter(isKind('vm')).map((pod) => [pod.metadata.name, pod]));
   const secretOf = new Map(
     (vmSecrets ?? []).filter(isKind('vm')).map((secret) => [secret.metadata.name, secret]),
   );
   return [...new Set([...podOf.keys(), ...secretOf.keys()])].map((cid) => {
     const pod = podOf.get(cid);
     const secret = secretOf.get(cid);
-    const attached = attachmentPods
-      .filter((each) => labelOf(each, label.vmId) === cid)
-      .map((each) => labelOf(each, label.diskId) ?? '');
+    const attached = (attachmentsOfVm.get(cid) ?? []).map((each) => labelOf(each, label.diskId) ?? '');
     const owner = secret ?? pod;
     return {
       ...ofPod(pod),
@@ -149,7 +157,7 @@ function stateOf(pod: Pod | undefined): string {
 function toDisk(
   claim: Stored<PersistentVolumeClaim>,
   vmOfDisk: ReadonlyMap<string, string>,
-  attachmentPods: readonly Stored<Pod>[],
+  attachmentsOfDisk: ReadonlyMap<string | undefined, readonly Stored<Pod>[]>,
 ): DiskItem {
   const { name: cid, deletionTimestamp, creationTimestamp, labels } = claim.metadata;
   return {
@@ -160,7 +168,7 @@ function toDisk(
       formatSize(claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage']) ?? '-',
     storageClass: claim.spec.storageClassName,
     vm: vmOfDisk.get(cid) ?? labels?.[label.vmId],
-    attachmentPod: attachmentPods.find((pod) => pod.metadata.labels?.[label.diskId] === cid),
+    attachmentPod: attachmentsOfDisk.get(cid)?.[0],
     unclaimed: labels?.[label.unclaimed] !== undefined,
     createdAt: creationTimestamp ?? '',
     claim,

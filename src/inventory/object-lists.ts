@@ -68,6 +68,8 @@ export interface ListSource {
   readonly query: ListQuery;
 }
 
+export type ListReader = Pick<KubernetesApi, 'list' | 'groups'>;
+
 const warningsOnly = 'type=Warning';
 
 /** Returns the request for each list. */
@@ -123,7 +125,7 @@ export const statusLists: readonly ListName[] = [
  * server, because they may quote a Secret.
  */
 export async function readLists(
-  api: Pick<KubernetesApi, 'list'>,
+  api: ListReader,
   namespaces: Namespaces,
   names: readonly ListName[],
 ): Promise<ObjectLists> {
@@ -144,12 +146,16 @@ export async function readLists(
 export const missingKind: readonly KubernetesObject[] = [];
 
 /** Reads one list; undefined if the account may not read it. */
-export function readList(
-  api: Pick<KubernetesApi, 'list'>,
+async function readList(
+  api: ListReader,
   { resource, query }: ListSource,
 ): Promise<readonly KubernetesObject[] | undefined> {
-  const list = ignoreNotFound(api.list(resource, query));
-  return ifAllowed(list.then((existing) => existing?.items ?? missingKind));
+  const existing = ignoreNotFound(api.list(resource, query));
+  const list = await ifAllowed(existing.then((found) => found?.items ?? missingKind));
+  if (list !== undefined || resource.group === '') return list;
+  // Without a role for a kind, the API server answers 403 also if it does not have the kind.
+  const groups = await ifAllowed(api.groups());
+  return groups?.includes(resource.group) === false ? missingKind : undefined;
 }
 
 /**

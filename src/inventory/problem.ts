@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly silentSince: (node: string | undefined) => string | undefined;
   /** False if the node was deleted. True if nodes may not be listed. */
   readonly nodeExists: (node: string) => boolean;
+  /** False if the account may not list the pods that attach disks. */
+  readonly knowsAttachments: boolean;
 }
 
 /** A problem of one object, without the object. */

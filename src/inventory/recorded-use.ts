@@ -3,7 +3,7 @@ import { labelValue, vmCid } from '../cpi/objects/names.ts';
 import { ProductError } from '../errors/product-error.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { boshNameOf } from './bosh-name.ts';
-import type { DirectorList } from './director-list.ts';
+import { type DirectorList, commandOf } from './director-list.ts';
 import { isKind, labelOf } from './managed-objects.ts';
 import type { ObjectLists } from './object-lists.ts';
 
@@ -124,11 +124,10 @@ function assertComplete(lists: readonly DirectorList[]): void {
       throw invalid(
         `'${path}' has the instances of deployment '${deployment}' only; write it again without -d, with BOSH_DEPLOYMENT unset`,
       );
-  const commands = { instances: 'bosh instances --details --json', disks: 'bosh disks --orphaned --json' };
   for (const content of ['instances', 'disks'] as const)
     if (!lists.some((list) => list.content === content))
       throw invalid(
-        `the director's list of ${content} is missing; add --director-json with: ${commands[content]}`,
+        `the director's list of ${content} is missing; add --director-json with: ${commandOf[content]}`,
       );
 }
 
@@ -150,7 +149,7 @@ function ownerOf({ vmPods, vmSecrets, claims }: ObjectLists, cids: ReadonlySet<s
 
 /**
  * A VM gets its metadata after its director has recorded it. So complete lists name every VM of the director
- * that has metadata, unless a deploy is running.
+ * that has metadata, unless a deploy is running. `bosh instances` does not name the orphaned VMs.
  */
 function assertNamesVms({ vmPods }: ObjectLists, owner: string, cids: ReadonlySet<string>): void {
   if (vmPods === undefined)
@@ -162,9 +161,9 @@ function assertNamesVms({ vmPods }: ObjectLists, owner: string, cids: ReadonlySe
   if (missing === undefined) return;
   const { deployment = '-', instance = '-' } = boshNameOf(missing);
   throw invalid(
-    `the list of instances does not name VM '${missing.metadata.name}' (${deployment}/${instance}), which its director made; ` +
-      'it is old or filtered, or a deploy is running: write all lists again after it. ' +
-      "If 'bosh orphaned-vms' names the VM, wait until the director has deleted it",
+    `no list of the director names VM '${missing.metadata.name}' (${deployment}/${instance}), which its director made; ` +
+      'they are old or filtered, or a deploy is running: write all lists again after it. ' +
+      `If the director keeps the VM as orphaned, add --director-json with: ${commandOf.orphaned_vms}`,
   );
 }
 

@@ -10,7 +10,7 @@ import {
   asObjectLists,
   listSources,
   missingKind,
-  readList,
+  readLists,
 } from './object-lists.ts';
 
 /** What a watch knows at one time. */
@@ -48,15 +48,13 @@ export async function* watchLists(
   { clock, signal, refreshMs }: WatchOptions,
 ): AsyncGenerator<WatchedLists> {
   const sources = listSources(namespaces);
-  const first = await Promise.all(
-    names.map(async (name) => [name, await readList(api, sources[name])] as const),
-  );
-  const missing = first.filter(([, list]) => list === missingKind);
-  const readable = first.filter(([, list]) => list !== undefined && list !== missingKind);
+  const first = await readLists(api, namespaces, names);
+  const missing = names.filter((name) => first[name] === missingKind);
+  const readable = names.filter((name) => first[name] !== undefined && first[name] !== missingKind);
   const failures = new Map<ListName, { since: number; reason: string }>();
   let changed = Promise.withResolvers<void>();
   const notify = (): void => changed.resolve();
-  const informers = readable.map(([name]) => {
+  const informers = readable.map((name) => {
     const { resource, query } = sources[name];
     let isListed = false;
     const onError = (error: unknown): void => {
@@ -82,9 +80,12 @@ export async function* watchLists(
     await Promise.all(informers.map(({ informer }) => informer.synced));
     while (!signal.aborted) {
       changed = Promise.withResolvers<void>();
-      const current = informers.map(({ name, informer }) => [name, informer.list()] as const);
+      const current = [
+        ...missing.map((name) => [name, missingKind] as const),
+        ...informers.map(({ name, informer }) => [name, informer.list()] as const),
+      ];
       const [failure] = [...failures.values()].toSorted((one, other) => one.since - other.since);
-      yield { lists: asObjectLists(Object.fromEntries([...missing, ...current])), failure };
+      yield { lists: asObjectLists(Object.fromEntries(current)), failure };
       await Promise.race([changed.promise, clock.sleep(refreshMs, signal)]);
       await clock.sleep(coalesceMs, signal);
     }

@@ -16,9 +16,11 @@ import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
 import { forbidden } from '../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
 import {
+  namespaces,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
+  secrets,
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
 import type {
@@ -236,4 +238,24 @@ test('without the right to list Secrets and volumes, other leftovers are listed,
     [disk],
   );
   assert.deepEqual(unread, ['vmSecrets', 'volumes']);
+});
+
+test('without the right to list pods of VMs, no VM and no attachment is listed as left', async (t) => {
+  const { api, cloud } = await storageCloud(t, { kubernetes: { disk_namespace: 'bosh-disks' } });
+  await api.create(namespaces, { metadata: { name: 'bosh-disks' } });
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now' } });
+  await attachDisk(cloud, { vmCid: vmCidOfTest, diskCid: disk });
+  // A VM that an earlier version of the CPI made has its metadata, and no mark in its Secret.
+  await setVmMetadata(cloud, { vmCid: vmCidOfTest, metadata: { deployment: 'dep' } });
+  const secret = { resource: secrets, namespace, name: vmCidOfTest };
+  await api.patch(secret, { metadata: { annotations: { 'bosh.cloudfoundry.org/creation': null } } });
+  const viewer: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
+    list: (resource: Resource, query?: ListQuery) =>
+      resource.plural === 'pods' && query?.namespace === namespace
+        ? Promise.reject(forbidden(resource, '', 'it is not allowed'))
+        : api.list(resource, query),
+  });
+  const { found, unread } = await listOrphans(viewer, { vms: namespace, disks: 'bosh-disks' });
+  assert.deepEqual([found.map(({ what, name }) => `${what} ${name}`), unread], [[], ['vmPods']]);
 });

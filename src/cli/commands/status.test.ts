@@ -8,8 +8,9 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
-import type { CommandContext } from '../command.ts';
+import type { Command, CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
+import { useAccount } from '../testing/director-setting.ts';
 import { recordOutput } from '../testing/record-output.ts';
 import { cluster as clusterCommand } from './cluster.ts';
 import { orphans } from './orphans.ts';
@@ -49,6 +50,54 @@ test('status fails with an error if the recorded VM of the manifest is not in th
     spec: { containers: [{ name: 'vm', image: 'any' }], automountServiceAccountToken: false },
   } as never);
   for (const args of deployment) assert.deepEqual(await run(...args), { exitCode: 0, errors: '' });
+});
+
+test('status and orphans name a namespace that does not exist', async (t) => {
+  const { directory } = await startTestServer(t);
+  const run = (command: Command, ...args: string[]) =>
+    command.run(['--kubeconfig', kubeconfigPath(directory), ...args], {
+      ...recordOutput().context,
+      installation: { clusterDirectory: directory } as Installation,
+    });
+  for (const [command, ...args] of [[status], [status, '--watch'], [orphans]] as const) {
+    await assert.rejects(run(command, ...args, '--namespace', 'bsoh'), {
+      code: 'KUBERNETES_NOT_FOUND',
+      message: /^Namespace 'bsoh' does not exist in the cluster; name another one with --namespace, /u,
+    });
+    await assert.rejects(run(command, ...args, '--disk-namespace', 'diks'), {
+      code: 'KUBERNETES_NOT_FOUND',
+      message: /^Namespace 'diks' does not exist in the cluster; name another one with --disk-namespace, /u,
+    });
+  }
+});
+
+test('status and orphans name the rights that are missing, and end with 1', async (t) => {
+  const { api, directory } = await startTestServer(t);
+  const kubeconfig = kubeconfigPath(directory);
+  await useAccount({ cluster: { api }, kubeconfig });
+  const run = async (command: Command, isJson = false) => {
+    const recorded = recordOutput();
+    const { context } = recorded;
+    const structured = { table: () => undefined, block: () => undefined };
+    const exitCode = await command.run(['--kubeconfig', kubeconfig], {
+      ...context,
+      ...(isJson ? { terminal: { ...context.terminal, structured } } : {}),
+      installation: { clusterDirectory: directory } as Installation,
+    });
+    assert.equal(exitCode, 1);
+    return recorded.out;
+  };
+  const notes = [
+    /^Whether namespace 'bosh' exists is not known: .* \(the verb get for namespaces\)\.$/mu,
+    /^Disks (?:are not known|were not checked): .* does not allow listing PersistentVolumeClaims\.$/mu,
+  ];
+  for (const out of [
+    await run(status),
+    await run(status, true),
+    await run(orphans),
+    await run(orphans, true),
+  ])
+    for (const note of notes) assert.match(out, note);
 });
 
 test('status and orphans reject flags that contradict each other', async () => {

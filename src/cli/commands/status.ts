@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { readLists, statusLists } from '../../inventory/object-lists.ts';
+import { findUnknownNamespaces } from '../../inventory/find-unknown-namespaces.ts';
+import { type Namespaces, readLists, statusLists } from '../../inventory/object-lists.ts';
+import type { Access } from '../../kubernetes/access/access.ts';
 import { clockDifference } from '../../kubernetes/timestamp.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { shellWord } from '../../platform/shell-word.ts';
@@ -18,7 +20,7 @@ import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
-import { statusLines, statusTables } from '../inventory/status-tables.ts';
+import { isComplete, statusLines, statusNotes, statusTables } from '../inventory/status-tables.ts';
 import { toStatusView, watchStatus } from '../inventory/watch-status.ts';
 import { printLines, printTable } from '../output/terminal.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
@@ -27,7 +29,7 @@ import { withLiveProgress } from '../output/with-progress.ts';
  * Shows what the CPI has in a cluster: problems with their next steps, VMs, disks, snapshots and networks.
  * Reads only. With `--watch` it follows the changes until Ctrl-C, which is no error. The exit code is 3 if
  * the embedded cluster does not run, and 1 if the VM that a deployment's state file records is not in the
- * cluster.
+ * cluster, or if objects may be missing in the tables because the account may not list them.
  */
 export const status: Command = {
   name: 'status',
@@ -53,46 +55,70 @@ export const status: Command = {
       terminal.out(`${await cluster.describe()}\n`);
       if (!(await cluster.isRunning())) return 3;
     }
-    await showCluster(chosen.path, values, context);
-    if (deployment === undefined || values.watch) return 0;
-    return checkDeployment(deployment, chosen.path, values, context);
+    if (values.watch) {
+      await watchCluster(chosen.path, values, context);
+      return 0;
+    }
+    const isShown = await showCluster(chosen.path, values, context);
+    const isDeployed =
+      deployment === undefined || (await checkDeployment(deployment, chosen.path, values, context));
+    return isShown && isDeployed ? 0 : 1;
   },
 };
 
-/** Shows the cluster once, or until the signal. */
-async function showCluster(
+/** Shows the cluster until the signal, which is no error. */
+async function watchCluster(
   kubeconfig: string,
-  { namespace, 'disk-namespace': diskNamespace, details, watch }: StatusArguments,
+  values: StatusArguments,
   { terminal, secrets, environment, signal }: CommandContext,
 ): Promise<void> {
-  const clock = systemClock;
-  const namespacesOf = (own: string) => ({
-    vms: namespace ?? own,
-    disks: diskNamespace ?? namespace ?? own,
+  const { details } = values;
+  const watching = withKubernetes(
+    kubeconfig,
+    (api, access) => {
+      const namespaces = namespacesOf(values, access);
+      return watchStatus({ api, namespaces, terminal, clock: systemClock, signal, details });
+    },
+    { environment, onSecrets: secrets.add, signal },
+  );
+  await watching.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
   });
-  const connection = { environment, onSecrets: secrets.add };
-  if (watch)
-    return withKubernetes(
-      kubeconfig,
-      (api, access) =>
-        watchStatus({ api, namespaces: namespacesOf(access.namespace), terminal, clock, signal, details }),
-      connection,
-    );
+}
+
+/** Shows the cluster once. Returns false if objects may be missing because the account may not list them. */
+async function showCluster(
+  kubeconfig: string,
+  values: StatusArguments,
+  { terminal, secrets, environment, signal }: CommandContext,
+): Promise<boolean> {
+  const clock = systemClock;
   const reading = withLiveProgress(terminal, 'Reading the cluster', () =>
     withKubernetes(
       kubeconfig,
       async (api, access) => {
-        const lists = await readLists(api, namespacesOf(access.namespace), statusLists);
-        return toStatusView(lists, clock.now() + clockDifference(api, clock));
+        const namespaces = namespacesOf(values, access);
+        const lists = await readLists(api, namespaces, statusLists);
+        const unknown = await findUnknownNamespaces(api, namespaces, lists);
+        return toStatusView(lists, unknown, clock.now() + clockDifference(api, clock));
       },
-      { ...connection, signal },
+      { environment, onSecrets: secrets.add, signal },
     ),
   );
   const view = await interruptible(reading, signal, notRead);
   if (terminal.structured === undefined) {
     const width = terminal.display?.columns ?? Infinity;
-    printLines(terminal, ['', ...statusLines(view, { width, details })]);
-  } else for (const table of statusTables(view)) printTable(terminal, table);
+    printLines(terminal, ['', ...statusLines(view, { width, details: values.details })]);
+  } else {
+    for (const table of statusTables(view)) printTable(terminal, table);
+    for (const note of statusNotes(view)) terminal.out(`${note}\n`);
+  }
+  return isComplete(view);
+}
+
+function namespacesOf({ namespace, 'disk-namespace': disks }: StatusArguments, access: Access): Namespaces {
+  const vms = namespace ?? access.namespace;
+  return { vms, disks: disks ?? vms };
 }
 
 const notRead = { result: 'The cluster was not read', next: 'run the same command again' };
@@ -102,30 +128,30 @@ interface Deployment {
   readonly isRecorded: boolean;
 }
 
-/** Returns the exit code: 1 if the VM that the state file records does not exist. */
+/** Returns false, after an error message, if the VM that the state file records does not exist. */
 async function checkDeployment(
   { files, isRecorded }: Deployment,
   kubeconfig: string,
   { manifestPath, namespace }: StatusArguments,
   { terminal, secrets, environment, signal }: CommandContext,
-): Promise<number> {
+): Promise<boolean> {
   const { statePath } = files;
   if (!isRecorded) {
     terminal.out(
       `\n'${manifestPath}' is not deployed: there is no state file '${statePath}'. If it was deployed and the file is lost, write it again ` +
         `from the VM and its disk: bosh-kubernetes state restore ${shellWord(manifestPath ?? '')}\n`,
     );
-    return 0;
+    return true;
   }
   const inspecting = withLiveProgress(terminal, 'Reading the cluster', () =>
     inspectCluster(files, kubeconfig, { namespace, environment, signal, onSecrets: secrets.add }),
   );
   const { missingVm } = await interruptible(inspecting, signal, notRead);
-  if (missingVm === undefined) return 0;
+  if (missingVm === undefined) return true;
   terminal.error(
     `VM '${missingVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
   );
-  return 1;
+  return false;
 }
 
 /** Returns the arguments with the manifest that `up` without a manifest deploys, if it is here. */

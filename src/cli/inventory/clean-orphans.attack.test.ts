@@ -7,6 +7,7 @@ import { Crash, crashingApi } from '../../cpi/testing/crashing-api.ts';
 import { interceptingApi } from '../../cpi/testing/intercepting-api.ts';
 import { createVmRequest, namespace } from '../../cpi/testing/test-cloud.ts';
 import { createVm } from '../../cpi/vm/create-vm.ts';
+import { setVmMetadata } from '../../cpi/vm/set-vm-metadata.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
@@ -84,6 +85,32 @@ test('incomplete, foreign or contradictory lists of a director delete nothing', 
     );
     assert.deepEqual(await world.names(), before, name);
   }
+});
+
+test("a director's orphaned VM stays, and its list shows that the other lists are complete", async (t) => {
+  const world = await orphanWorld(t);
+  const { cloud, left } = world;
+  await createVm(cloud, createVmRequest({ agentId: 'kept', networks: { default: { type: 'dynamic' } } }));
+  await setVmMetadata(cloud, { vmCid: 'vm-kept', metadata: { deployment: 'dep', job: 'web', index: '1' } });
+  const before = await world.names();
+  const lists = await world.lists();
+  await assert.rejects(world.clean({ lists, force: true }), {
+    code: 'LIST_INVALID',
+    message: /names VM 'vm-kept'.*--director-json with: bosh orphaned-vms --json; nothing was deleted/u,
+  });
+  assert.deepEqual(await world.names(), before);
+
+  // A VM that create_vm has not finished is the only kind that `orphans` deletes.
+  const kept = await world.list('orphaned_vms', { rows: [{ vm_cid: 'vm-kept' }, { vm_cid: left.vm }] });
+  const { out, exitCode } = await world.clean({ lists: [...lists, kept], force: true });
+
+  assert.equal(exitCode, 0);
+  assert.match(out, new RegExp(`${left.vm} .*in use`, 'u'));
+  const after = await world.names();
+  assert.deepEqual(
+    before.filter((name) => !after.includes(name)),
+    [left.disk, left.snapshot].toSorted(),
+  );
 });
 
 test('lists that are not a day younger than an object, or lack its deployment, keep it', async (t) => {

@@ -1,5 +1,6 @@
 import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { deleteOrphan } from '../../inventory/delete-orphan.ts';
+import { findUnknownNamespaces } from '../../inventory/find-unknown-namespaces.ts';
 import { type Orphan, listOrphans } from '../../inventory/find-orphans.ts';
 import { type DeletableOrphan, isDeletable, judgeOrphan } from '../../inventory/judge-orphan.ts';
 import type { ListName, ObjectLists } from '../../inventory/object-lists.ts';
@@ -32,8 +33,9 @@ interface DeletingOperator extends Operator {
 
 /**
  * Lists the orphans. With `delete` it deletes those that the records show not to be in use, after a question
- * for each kind. Returns the exit code: 1 if an object that was to be deleted stays. A run that is killed has
- * deleted some of them; the next one lists the others.
+ * for each kind. Returns the exit code: 1 if an object that was to be deleted stays, or if orphans may be
+ * missing because the account may not list them. A run that is killed has deleted some of them; the next one
+ * lists the others.
  */
 export async function cleanOrphans(
   target: CleanTarget,
@@ -44,8 +46,16 @@ export async function cleanOrphans(
   const { api } = call;
   const namespaces = { vms: call.namespace, disks: call.diskNamespace };
   const records = await readRecords(values, clock);
-  const { found, unread, lists } = await withLiveProgress(operator.terminal, 'Reading the cluster', () =>
-    listOrphans(api, namespaces),
+  const { found, unread, lists, unknownNamespaces } = await withLiveProgress(
+    operator.terminal,
+    'Reading the cluster',
+    async () => {
+      const listed = await listOrphans(api, namespaces);
+      return {
+        ...listed,
+        unknownNamespaces: await findUnknownNamespaces(api, namespaces, listed.lists),
+      };
+    },
   );
   const clockDifferenceMs = clockDifference(api, clock);
   const use = records?.(lists);
@@ -54,13 +64,14 @@ export async function cleanOrphans(
     verdict: use === undefined ? undefined : judgeOrphan(orphan, { use, clockDifferenceMs }),
   }));
   const now = clock.now() + clockDifferenceMs;
-  printOrphans(operator.terminal, { judged, unread, now });
-  if (values.delete) return deleteUnused(call, judged, { ...operator, force: values.force, now });
-  return isIncomplete(unread) ? 1 : 0;
+  printOrphans(operator.terminal, { judged, unread, unknownNamespaces, now });
+  const isDone =
+    !values.delete || (await deleteUnused(call, judged, { ...operator, force: values.force, now }));
+  return isDone && unknownNamespaces.length === 0 && isComplete(unread) ? 0 : 1;
 }
 
 /** Not each account may list PersistentVolumes, which belong to no namespace. */
-const isIncomplete = (unread: readonly ListName[]): boolean => unread.some((name) => name !== 'volumes');
+const isComplete = (unread: readonly ListName[]): boolean => unread.every((name) => name === 'volumes');
 
 /** Reads all records before the first request. Undefined if none was given. */
 async function readRecords(
@@ -76,25 +87,26 @@ async function readRecords(
 /** Disks are last: a VM or a snapshot that is deleted before them cannot need them any more. */
 const kindsInOrder: readonly DeletableOrphan['what'][] = ['VM', 'snapshot', 'disk'];
 
+/** Returns false if an object that was to be deleted stays. */
 async function deleteUnused(
   call: CallContext,
   judged: readonly JudgedOrphan[],
   operator: DeletingOperator,
-): Promise<number> {
+): Promise<boolean> {
   const { terminal, signal } = operator;
   const unused = judged.flatMap(({ verdict, orphan }) =>
     verdict?.is === 'unused' && isDeletable(orphan) ? [orphan] : [],
   );
   if (unused.length === 0) {
     terminal.out('Nothing was deleted: no object was shown not to be in use.\n');
-    return 0;
+    return true;
   }
-  let exitCode = 0;
+  let isDone = true;
   for (const kind of kindsInOrder) {
     const group = unused.filter(({ what }) => what === kind);
     if (group.length === 0) continue;
     if (!(await isConfirmed(kind, group, operator))) {
-      exitCode = 1;
+      isDone = false;
       continue;
     }
     for (const orphan of group) {
@@ -103,10 +115,10 @@ async function deleteUnused(
       const reason = await withLiveProgress(terminal, deleting, () => deleteOrphan(call, orphan));
       if (reason === undefined) terminal.out(`Deleted ${kind} '${orphan.name}'.\n`);
       else terminal.error(`${kind} '${orphan.name}' stays: ${reason}`);
-      if (reason !== undefined) exitCode = 1;
+      if (reason !== undefined) isDone = false;
     }
   }
-  return exitCode;
+  return isDone;
 }
 
 /** Shows the objects with their sizes and ages, and asks. */

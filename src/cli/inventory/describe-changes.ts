@@ -22,18 +22,16 @@ export function describeChanges(before: StatusView, after: StatusView): string[]
 const textOf = ({ kind, object, problem }: StatusView['problems'][number]): string =>
   `${kind} ${object}: ${problem}`;
 
-/** The state of each object, by its kind and its names. */
+/** The name and state of each object, by its kind and its cid, because a VM gets its name after its creation. */
 function statesOf({
   inventory: { vms, disks, snapshots, networks },
 }: StatusView): ReadonlyMap<string, string> {
-  const named = (cid: string, name: string | undefined): string =>
-    name === undefined ? cid : `${cid} (${name})`;
   return new Map([
     ...vms.map(
       ({ cid, name, state, node, addresses, restarts }) =>
         [
-          `VM ${named(cid, fullName(name))}`,
-          [state, node, ...addresses, ...(restarts > 0 ? [`${restarts} restarts`] : [])]
+          `VM ${cid}`,
+          [fullName(name), state, node, ...addresses, ...(restarts > 0 ? [`${restarts} restarts`] : [])]
             .filter((each) => each !== undefined)
             .join(', '),
         ] as const,

@@ -1,4 +1,4 @@
-import { oneLine } from '../../errors/text.ts';
+import { type OutputTable, tableWidth } from '../output/table.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -7,22 +7,29 @@ export interface Column<T> {
   readonly rank: number;
 }
 
-const gap = 2;
-
-/** Returns the columns that fit into a terminal of this width, in their order. */
+/** Returns the columns that fit into a terminal of this width, in their order, and those of rank 0. */
 export function fitColumns<T>(
   columns: readonly Column<T>[],
   items: readonly T[],
   width: number,
 ): readonly Column<T>[] {
-  const widthOf = ({ title, cell }: Column<T>): number =>
-    Math.max(title.length, ...items.map((item) => oneLine(cell(item)).length));
-  const fitting = [...columns];
-  const total = (): number => fitting.reduce((sum, column) => sum + widthOf(column) + gap, -gap);
-  while (total() > width) {
-    const [last] = fitting.filter(({ rank }) => rank > 0).toSorted((one, other) => other.rank - one.rank);
-    if (last === undefined) break;
-    fitting.splice(fitting.indexOf(last), 1);
-  }
-  return fitting;
+  const { header, rows } = tableOf(columns, items);
+  if (tableWidth(header, rows) <= width) return columns;
+  const [last] = columns.filter(({ rank }) => rank > 0).toSorted((one, other) => other.rank - one.rank);
+  return last === undefined
+    ? columns
+    : fitColumns(
+        columns.filter((column) => column !== last),
+        items,
+        width,
+      );
 }
+
+/** Returns the titles of the columns, and the cells of each item. */
+export const tableOf = <T>(
+  columns: readonly Column<T>[],
+  items: readonly T[],
+): Pick<OutputTable, 'header' | 'rows'> => ({
+  header: columns.map(({ title }) => title),
+  rows: items.map((item) => columns.map(({ cell }) => cell(item))),
+});

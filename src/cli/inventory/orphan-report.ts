@@ -3,6 +3,7 @@ import { type Verdict, isDeletable } from '../../inventory/judge-orphan.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
 import { printTable, type Terminal } from '../output/terminal.ts';
 import { formatAge } from './format-age.ts';
+import { unknownNamespaceNote } from './status-tables.ts';
 
 const helper =
   'Helper pod, helper snapshot: they belong to a copy and are removed with it. If the copy is not listed: kubectl delete pod NAME, kubectl delete volumesnapshot NAME';
@@ -47,16 +48,23 @@ export interface JudgedOrphan {
   readonly verdict: Verdict | undefined;
 }
 
+interface OrphanReport {
+  readonly judged: readonly JudgedOrphan[];
+  readonly unread: Orphans['unread'];
+  /** The namespaces of which it is not known whether they exist. */
+  readonly unknownNamespaces: readonly string[];
+  readonly now: number;
+}
+
 /** Prints the orphans, what is known about their use, and what can be done about each kind. */
 export function printOrphans(
   terminal: Terminal,
-  {
-    judged,
-    unread,
-    now,
-  }: { readonly judged: readonly JudgedOrphan[]; readonly unread: Orphans['unread']; readonly now: number },
+  { judged, unread, unknownNamespaces, now }: OrphanReport,
 ): void {
-  const notes = unread.flatMap((name) => unreadNotes[name] ?? []);
+  const notes = [
+    ...unknownNamespaces.map(unknownNamespaceNote),
+    ...unread.flatMap((name) => unreadNotes[name] ?? []),
+  ];
   const hasVerdict = judged.some(({ verdict }) => verdict !== undefined);
   if (judged.length === 0 && terminal.structured === undefined) {
     const none =

@@ -26,7 +26,7 @@ test('problems come first, with a tone, broken at blanks, and a cid is never bro
     { ...problem, name: undefined, severity: 'info', problem: 'is new', next: 'wait' },
   ];
   const inventory = { vms: [], disks: [], snapshots: [], networks: [] };
-  const view = { inventory, problems, unread: [], now: 0 };
+  const view = { inventory, problems, unread: [], unknownNamespaces: [], now: 0 };
   assert.deepEqual(statusLines(view, { width: 24, details: false }).slice(0, 7), [
     { text: "VM 'vm-0123456789'", tone: 'failed' },
     { text: '    (dep/web/0): does', tone: 'failed' },
@@ -35,6 +35,22 @@ test('problems come first, with a tone, broken at blanks, and a cid is never bro
     { text: "VM 'vm-0123456789':", tone: 'warning' },
     { text: '    is new', tone: 'warning' },
     '    next: wait',
+  ]);
+});
+
+test('on a terminal that is narrower than the most important columns, each is a line', () => {
+  const name = { deployment: 'a-long-deployment', instance: 'postgres/0', id: 'i', group: 'postgres' };
+  const vm = {
+    ...{ cid: 'vm-1', name: { ...name, isOfCreateEnv: false }, state: 'ImagePullBackOff', restarts: 0 },
+    ...{ node: 'node-1', addresses: [], disks: [], createdAt: '', agentId: 'a' },
+    ...{ pod: undefined, secret: undefined },
+  };
+  const inventory = { vms: [vm], disks: [], snapshots: [], networks: [] };
+  const view = { inventory, problems: [], unread: [], unknownNamespaces: [], now: 0 };
+  assert.deepEqual(statusLines(view, { width: 40, details: false }).slice(0, 3), [
+    'Instance  a-long-deployment/postgres/0',
+    'State     ImagePullBackOff',
+    '',
   ]);
 });
 

@@ -3,14 +3,17 @@ import type { DiskItem, Inventory, NetworkItem, SnapshotItem, VmItem } from '../
 import { fullName } from '../../inventory/bosh-name.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
 import { oneLine } from '../../errors/text.ts';
-import { type Cell, type OutputTable, formatTable, wrapText } from '../output/table.ts';
-import { type Column, fitColumns } from './fit-columns.ts';
+import { type Cell, type OutputTable, formatForTerminal, wrapText } from '../output/table.ts';
+import { type Column, fitColumns, tableOf } from './fit-columns.ts';
 import { formatAge } from './format-age.ts';
 
 export interface StatusView {
   readonly inventory: Inventory;
   readonly problems: readonly Problem[];
+  /** The lists that the account may not read. */
   readonly unread: readonly ListName[];
+  /** The namespaces of which it is not known whether they exist. */
+  readonly unknownNamespaces: readonly string[];
   /** Milliseconds since the epoch, by the clock of the server. */
   readonly now: number;
 }
@@ -50,10 +53,7 @@ function diskColumns(
   details: boolean,
   isWhole = details,
 ): Column<DiskItem>[] {
-  const nameOf = (cid: string): string => {
-    const vm = vms.find((each) => each.cid === cid);
-    return (vm && fullName(vm.name)) ?? cid;
-  };
+  const nameOf = new Map(vms.map(({ cid, name }) => [cid, fullName(name)]));
   const basic: Column<DiskItem>[] = [
     { title: 'Disk', rank: 0, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
     { title: 'Size', rank: 2, cell: ({ size }) => size },
@@ -61,7 +61,8 @@ function diskColumns(
     {
       title: 'Attached to',
       rank: 0,
-      cell: ({ vm, unclaimed }) => (vm === undefined ? (unclaimed ? 'unclaimed' : '-') : nameOf(vm)),
+      cell: ({ vm, unclaimed }) =>
+        vm === undefined ? (unclaimed ? 'unclaimed' : '-') : (nameOf.get(vm) ?? vm),
     },
     { title: 'Of', rank: 3, cell: ({ name }) => orDash(fullName(name)) },
     { title: 'Age', rank: 4, cell: ({ createdAt }) => formatAge(createdAt, now) },
@@ -94,8 +95,7 @@ export function statusTables(view: StatusView): OutputTable[] {
   const { inventory, problems, now } = view;
   const table = <T>(content: string, columns: readonly Column<T>[], items: readonly T[]): OutputTable => ({
     content,
-    header: columns.map(({ title }) => title),
-    rows: items.map((item) => columns.map(({ cell }) => cell(item))),
+    ...tableOf(columns, items),
   });
   const problemColumns: Column<Problem>[] = [
     { title: 'Kind', rank: 0, cell: ({ kind }) => kind },
@@ -116,29 +116,22 @@ export function statusTables(view: StatusView): OutputTable[] {
 
 /** Returns the lines for people: problems with their next steps, then the tables, as wide as the terminal. */
 export function statusLines(view: StatusView, { width, details }: TextOptions): Cell[] {
-  const { inventory, problems, unread, now } = view;
+  const { inventory, problems, now } = view;
   // A program that reads the output needs whole cids.
   const isWhole = details || width === Infinity;
   const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): Cell[][] => {
     if (isOptional && items.length === 0) return [];
     const fitting = details ? columns : fitColumns(columns, items, width);
-    return [
-      formatTable(
-        fitting.map(({ title }) => title),
-        items.map((item) => fitting.map(({ cell }) => cell(item))),
-      )
-        .trimEnd()
-        .split('\n'),
-    ];
+    return [formatForTerminal(tableOf(fitting, items), width).trimEnd().split('\n')];
   };
-  const notes = unread.flatMap((name) => unreadNotes[name] ?? []).map((note) => wrapText(note, width));
+  const notes = statusNotes(view).flatMap((note) => wrapText(note, width));
   const parts: Cell[][] = [
     ...(problems.length === 0 ? [] : [problems.flatMap((problem) => problemLines(problem, width))]),
     ...table(vmColumns(now, details, isWhole), inventory.vms),
     ...table(diskColumns(view, details, isWhole), inventory.disks),
     ...table(snapshotColumns(now, isWhole), inventory.snapshots, true),
     ...table(networkColumns(now), inventory.networks, true),
-    ...(notes.length === 0 ? [] : [notes.flat()]),
+    ...(notes.length === 0 ? [] : [notes]),
   ];
   return parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
@@ -169,4 +162,23 @@ const unreadNotes: Readonly<Partial<Record<ListName, string>>> = {
   nodes: 'Lost nodes are not known: the kubeconfig does not allow listing nodes.',
   quotas: 'Quotas are not known: the kubeconfig does not allow listing ResourceQuotas.',
   warnings: 'Warnings are not known: the kubeconfig does not allow listing events.',
+  diskWarnings:
+    'Warnings about disks are not known: the kubeconfig does not allow listing events in the namespace of the disks.',
 };
+
+/** Returns a sentence for each thing that is not known because a right is missing. */
+export const statusNotes = ({ unread, unknownNamespaces }: StatusView): string[] => [
+  ...unknownNamespaces.map(unknownNamespaceNote),
+  ...unread.flatMap((name) => unreadNotes[name] ?? []),
+];
+
+export const unknownNamespaceNote = (name: string): string =>
+  `Whether namespace '${name}' exists is not known: no object was found in it, and the kubeconfig does not allow reading it ` +
+  '(the verb get for namespaces).';
+
+/** The lists that explain problems. Not each account may read them, and the tables are complete without them. */
+const explanations: readonly ListName[] = ['nodes', 'quotas', 'warnings', 'diskWarnings'];
+
+/** Returns false if the tables may lack objects because a right is missing. */
+export const isComplete = ({ unread, unknownNamespaces }: StatusView): boolean =>
+  unknownNamespaces.length === 0 && unread.every((name) => explanations.includes(name));

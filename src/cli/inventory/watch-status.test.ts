@@ -5,7 +5,13 @@ import { createDisk } from '../../cpi/disk/create-disk.ts';
 import { deleteDisk } from '../../cpi/disk/delete-disk.ts';
 import { createVm } from '../../cpi/vm/create-vm.ts';
 import { setVmMetadata } from '../../cpi/vm/set-vm-metadata.ts';
-import type { KubernetesApi, WatchEvent, WatchQuery, Resource } from '../../kubernetes/api.ts';
+import type {
+  KubernetesApi,
+  ObjectReference,
+  WatchEvent,
+  WatchQuery,
+  Resource,
+} from '../../kubernetes/api.ts';
 import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesObject, Status } from '../../kubernetes/object.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -29,6 +35,7 @@ function restartableApi(api: KubernetesApi) {
   }
   const restartable: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
     watch,
+    get: (reference: ObjectReference) => api.get(reference),
     list: async (...args: Parameters<KubernetesApi['list']>) => {
       if (isDown()) throw new Error('connect ECONNREFUSED');
       return api.list(...args);
@@ -84,6 +91,7 @@ test('a list that the account may not watch is read again and again, without a f
   }
   const unwatched: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
     watch,
+    get: (reference: ObjectReference) => api.get(reference),
     list: (...args: Parameters<KubernetesApi['list']>) => api.list(...args),
   });
   const watching = watchStatus({

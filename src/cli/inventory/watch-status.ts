@@ -1,11 +1,7 @@
 import { findProblems } from '../../inventory/find-problems.ts';
 import { takeInventory } from '../../inventory/inventory.ts';
-import {
-  type ListName,
-  type Namespaces,
-  type ObjectLists,
-  statusLists,
-} from '../../inventory/object-lists.ts';
+import { emptyNamespaces, findUnknownNamespaces } from '../../inventory/find-unknown-namespaces.ts';
+import { type Namespaces, type ObjectLists, statusLists } from '../../inventory/object-lists.ts';
 import { type WatchedLists, watchLists } from '../../inventory/watch-lists.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { clockDifference, timestamp } from '../../kubernetes/timestamp.ts';
@@ -31,7 +27,7 @@ export interface WatchStatusOptions {
 /**
  * Shows the status until the signal: on a terminal it draws it again after each change, otherwise it prints
  * the status once and then a line for each change. Survives a restart of the API server. Rejects if the first
- * read fails.
+ * read fails or a namespace does not exist.
  */
 export async function watchStatus(options: WatchStatusOptions): Promise<void> {
   const { display } = options.terminal;
@@ -49,10 +45,14 @@ async function* statusViews({ api, namespaces, clock, signal }: WatchStatusOptio
   readonly failure: WatchedLists['failure'];
 }> {
   let difference: number | undefined;
+  let unknown: readonly string[] | undefined;
   const options = { clock, signal, refreshMs };
   for await (const { lists, failure } of watchLists(api, namespaces, statusLists, options)) {
     difference ??= clockDifference(api, clock);
-    yield { view: toStatusView(lists, clock.now() + difference), failure };
+    unknown ??= await findUnknownNamespaces(api, namespaces, lists);
+    const empty = emptyNamespaces(namespaces, lists);
+    const stillUnknown = unknown.filter((name) => empty.includes(name));
+    yield { view: toStatusView(lists, stillUnknown, clock.now() + difference), failure };
   }
 }
 
@@ -94,14 +94,13 @@ async function printChanges(options: WatchStatusOptions): Promise<void> {
 /** Joins the lists to what is shown. Decides without requests. */
 export function toStatusView(
   lists: ObjectLists,
+  unknownNamespaces: readonly string[],
   now: number,
-  names: readonly ListName[] = statusLists,
 ): StatusView {
   const inventory = takeInventory(lists);
   return {
-    inventory,
-    problems: findProblems(inventory, lists, now),
-    unread: names.filter((name) => lists[name] === undefined),
-    now,
+    ...{ inventory, problems: findProblems(inventory, lists, now) },
+    unread: statusLists.filter((name) => lists[name] === undefined),
+    ...{ unknownNamespaces, now },
   };
 }

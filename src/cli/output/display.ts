@@ -10,6 +10,7 @@ import {
   type Paint,
   type Tone,
 } from './table.ts';
+import { cutToWidth } from './terminal-width.ts';
 
 /** What only a terminal can show. All texts may be untrusted. */
 export interface Display {
@@ -84,6 +85,5 @@ export function openDisplay(
 
 function fit(text: string, end: string, columns: number): string {
   const room = Math.max(0, columns - end.length);
-  const short = text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`;
-  return `${short}${end}`.slice(0, columns);
+  return `${cutToWidth(text, room)}${end}`.slice(0, columns);
 }

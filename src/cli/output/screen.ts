@@ -1,5 +1,6 @@
 import { oneLine } from '../../errors/text.ts';
 import { mapCell, paintCell, type Cell, type Paint } from './table.ts';
+import { cutToWidth } from './terminal-width.ts';
 
 /** A terminal on which a command draws the same picture again and again. */
 export interface Screen {
@@ -73,8 +74,7 @@ export function fitLines(
   lines: readonly Cell[],
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): Cell[] {
-  const cut = (text: string): string => (text.length > columns ? `${text.slice(0, columns - 1)}…` : text);
-  const fit = (line: Cell): Cell => mapCell(line, (text) => cut(oneLine(text)));
+  const fit = (line: Cell): Cell => mapCell(line, (text) => cutToWidth(oneLine(text), columns));
   if (lines.length <= rows) return lines.map(fit);
   const hidden = lines.length - rows + 1;
   return [...lines.slice(0, rows - 1), `… ${hidden} more lines: enlarge the window`].map(fit);

@@ -18,10 +18,7 @@ test('pads every column to its widest cell and leaves no trailing blanks', () =>
 
 test('prints only the heading of a table without rows', () => {
   assert.equal(formatTable(['Disk', 'Size'], []), 'Disk  Size\n');
-  assert.equal(
-    formatForTerminal({ content: '', header: ['Disk', 'Size'], rows: [] }, 5, paint),
-    'Disk  Size\n',
-  );
+  assert.equal(formatForTerminal({ header: ['Disk', 'Size'], rows: [] }, 5, paint), 'Disk  Size\n');
 });
 
 test('colours are outside of the padding, and a plain table has none', () => {
@@ -32,7 +29,7 @@ test('colours are outside of the padding, and a plain table has none', () => {
   const header = ['Node', 'Result', 'More'];
   assert.equal(formatTable(header, rows), 'Node  Result  More\na     ok      x\nb     failed  y\n');
   assert.equal(
-    formatForTerminal({ content: '', header, rows }, 80, paint),
+    formatForTerminal({ header, rows }, 80, paint),
     'Node  Result  More\na     <ok>ok</>      x\nb     <failed>failed</>  y\n',
   );
 });

@@ -1,4 +1,5 @@
 import { oneLine } from '../../errors/text.ts';
+import { terminalWidth } from './terminal-width.ts';
 
 /** What a cell says about its row; a terminal shows it as green, yellow or red. */
 export type Tone = 'ok' | 'warning' | 'failed';
@@ -38,18 +39,32 @@ export function formatTable(
   rows: readonly (readonly Cell[])[],
   paint: Paint = withoutColour,
 ): string {
-  const lines = [heading, ...rows].map((line) => line.map(escaped));
-  const widths = heading.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))));
-  return lines
+  const widths = columnWidths(heading, rows);
+  return [heading, ...rows]
+    .map((line) => line.map(escaped))
     .map((line) => {
       const last = line.findLastIndex((cell) => width(cell) > 0);
       const cells = line
         .slice(0, last + 1)
         .map((cell, column) => paintCell(cell, paint) + padding(cell, column === last ? 0 : widths[column]));
-      return `${cells.join('  ').trimEnd()}\n`;
+      return `${cells.join(' '.repeat(gap)).trimEnd()}\n`;
     })
     .join('');
 }
+
+/** The number of blanks between two columns. */
+const gap = 2;
+
+function columnWidths(heading: readonly string[], rows: readonly (readonly Cell[])[]): number[] {
+  const widthOf = (cell: Cell = ''): number => width(escaped(cell));
+  return heading.map((title, column) =>
+    rows.reduce((widest, cells) => Math.max(widest, widthOf(cells[column])), widthOf(title)),
+  );
+}
+
+/** Returns the number of columns of a terminal that the table needs. */
+export const tableWidth = (heading: readonly string[], rows: readonly (readonly Cell[])[]): number =>
+  columnWidths(heading, rows).reduce((sum, each) => sum + each + gap, -gap);
 
 /** On a narrower terminal, a table that does not fit is unreadable in lines that the terminal wraps. */
 const minTableColumns = 60;
@@ -61,13 +76,15 @@ const minTextColumns = 24;
  * line, below their column. If that leaves too little room, a narrow terminal gets a block of lines
  * `Column  cell` for each row; on a wider one the lines are longer than the terminal, as those of kubectl.
  */
-export function formatForTerminal({ header, rows }: OutputTable, columns: number, paint: Paint): string {
+export function formatForTerminal(
+  { header, rows }: Pick<OutputTable, 'header' | 'rows'>,
+  columns: number,
+  paint: Paint = withoutColour,
+): string {
   const table = formatTable(header, rows, paint);
   if (!rows.some((cells) => cells.length > 0)) return table;
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((cells) => width(escaped(cells[column] ?? '')))),
-  );
-  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + 2, 0);
+  const widths = columnWidths(header, rows);
+  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + gap, 0);
   if (before + (widths.at(-1) ?? 0) <= columns) return table;
   if (columns - before >= minTextColumns)
     return formatTable(
@@ -112,7 +129,7 @@ export function wrapText(text: string, columns: number): readonly string[] {
 
 const escaped = (cell: Cell): Cell => mapCell(cell, oneLine);
 
-const width = (cell: Cell): number => textOf(cell).length;
+const width = (cell: Cell): number => terminalWidth(textOf(cell));
 
 const padding = (cell: Cell, columns = 0): string => ' '.repeat(Math.max(0, columns - width(cell)));
 

@@ -81,7 +81,10 @@ export async function startDirectorSetting(
  * namespace bosh, the rights `get` and `create` in the cluster, and `list` for these resources.
  */
 export async function useAccount(
-  { cluster: { api }, kubeconfig }: Pick<DirectorSetting, 'cluster' | 'kubeconfig'>,
+  {
+    cluster: { api },
+    kubeconfig,
+  }: { readonly cluster: Pick<SimulatedCluster, 'api'>; readonly kubeconfig: string },
   lists?: readonly string[],
 ): Promise<void> {
   const [name, namespace] = ['limited', 'default'];

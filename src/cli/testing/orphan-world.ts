@@ -95,6 +95,7 @@ export async function orphanWorld(t: TestContext): Promise<OrphanWorld> {
     instances: [{ instance: 'web/id', deployment: 'dep', vm_cid: vm, disk_cids: disk }],
     disks: [{ disk_cid: orphaned }],
     snapshots: [{ instance: 'web/0', cid: snapshot }],
+    orphaned_vms: [],
   };
   const clock = { ...systemClock, now: () => Date.now() + 2 * dayMs };
   let files = 0;

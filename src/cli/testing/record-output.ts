@@ -18,7 +18,7 @@ export function recordOutput(environment: Record<string, string> = {}): Recorded
         out: (text) => void (result.out += text),
         error: (line) => void result.errors.push(line),
         canAsk: false,
-        ask: () => Promise.reject(new Error('nobody is there')),
+        ask: () => Promise.reject(new Error('a recorded terminal answers no question')),
       },
       secrets: knownSecrets(),
       environment: { HOME: '/nonexistent', ...environment },

@@ -18,6 +18,7 @@ import {
   withKubernetes,
 } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
+import { interruptible } from '../interruption.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 import type { TunnelFlags } from '../args/tunnel-arguments.ts';
 
@@ -27,7 +28,8 @@ export type TunnelDialer = (destination: Destination) => Promise<Duplex>;
 /**
  * Runs `action` with a dialer into the cluster of a director's directory or of flags; flags take precedence.
  * Fails before that with OTHER_CLUSTER if the kubeconfig is for another cluster than the director's, with
- * NOT_SUPPORTED for the embedded cluster, and with the API's error if the role may not list pods.
+ * NOT_SUPPORTED for the embedded cluster, with the API's error if the role may not list pods, and with
+ * INTERRUPTED if the signal is aborted until then. Later the signal is up to `action`.
  */
 export async function withTunnel<T>(
   flags: TunnelFlags,
@@ -36,7 +38,8 @@ export async function withTunnel<T>(
     secrets,
     installation,
     terminal,
-  }: Pick<CommandContext, 'environment' | 'secrets' | 'installation' | 'terminal'>,
+    signal,
+  }: Pick<CommandContext, 'environment' | 'secrets' | 'installation' | 'terminal' | 'signal'>,
   action: (way: TunnelDialer) => Promise<T>,
 ): Promise<T> {
   const directory = flags.directory ?? process.cwd();
@@ -46,7 +49,11 @@ export async function withTunnel<T>(
   if (resolve(kubeconfig) === kubeconfigPath(installation.clusterDirectory)) throw embedded();
   const networks = parseNetworks([...(file?.networks ?? []), ...flags.networks]);
   const context = flags.context ?? (flags.kubeconfig === undefined ? file?.context : undefined);
-  return withKubernetes(
+  const opening = new AbortController();
+  const interrupt = (): void => opening.abort(signal.reason);
+  if (signal.aborted) interrupt();
+  signal.addEventListener('abort', interrupt);
+  const work = withKubernetes(
     kubeconfig,
     async (api, access) => {
       const named = [...new Set([...(file?.namespaces ?? []), ...flags.namespaces])];
@@ -56,12 +63,20 @@ export async function withTunnel<T>(
         if (file !== undefined) await assertSameCluster({ directory, file, kubeconfig }, api, access);
         await Promise.all(namespaces.map((namespace) => checkNamespace(api, namespace)));
       });
+      signal.removeEventListener('abort', interrupt);
       const options = { access, api, namespaces, networks, names };
       return action((destination) => connectTo(destination, options));
     },
-    { environment, context, onSecrets: secrets.add },
+    { environment, context, signal: opening.signal, onSecrets: secrets.add },
   );
+  try {
+    return await interruptible(work, opening.signal, notOpened);
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+  }
 }
+
+const notOpened = { result: 'The tunnel was not opened', next: 'run the same command again' };
 
 /** Chooses the kubeconfig like kubectl. */
 function operatorKubeconfig(environment: Readonly<Record<string, string | undefined>>): string {

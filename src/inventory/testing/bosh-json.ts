@@ -20,6 +20,14 @@ const headers = {
     orphaned_at: 'Orphaned At',
   },
   snapshots: { instance: 'Instance', cid: 'CID', created_at: 'Created At', clean: 'Clean' },
+  orphaned_vms: {
+    vm_cid: 'VM CID',
+    deployment: 'Deployment',
+    instance: 'Instance',
+    az: 'AZ',
+    ips: 'IPs',
+    orphaned_at: 'Orphaned At',
+  },
 } as const;
 
 export interface BoshJsonOptions {
