@@ -26,13 +26,18 @@ import { commandsFile, findEditedFiles, readDirectorFile, type DirectorFile } fr
 import { formatVariables, type VariableValues } from './format-variables.ts';
 import { nodeAddress } from '../doctor/cluster/node-address.ts';
 import { requestsOf } from '../doctor/cluster/node-room.ts';
-import { preflightChecks, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
+import {
+  preflightChecks,
+  freeClusterIp,
+  type Check,
+  type DirectorRights,
+  type DirectorSpec,
+} from './preflight-checks.ts';
 import {
   installPermissions,
   permissionsIn,
   readRoles,
   tokenPermission,
-  type Permission,
   type Roles,
 } from '../doctor/cluster/required-permissions.ts';
 
@@ -89,9 +94,9 @@ export async function prepareDirector(
   const { internalIp } = addresses;
   const ownVm = (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid;
   const spec = directorSpec({ ...request, cloudFoundry }, artifacts, { internalIp, ownVm });
-  const permissions = requiredPermissions(spec, facts, await readRoles(request.root));
+  const rights = directorRights(spec, facts, await readRoles(request.root));
   const checks = preflightChecks(spec, facts, {
-    rights: { permissions, denied: await readDeniedPermissions(api, permissions) },
+    rights: { ...rights, denied: await readDeniedPermissions(api, [...rights.always, ...rights.toInstall]) },
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
   const foundry = await prepareFoundry(
@@ -143,20 +148,17 @@ function directorSpec(
 }
 
 /**
- * Returns the rights that the operator needs for commands.sh: those for a token of the CPI's account, for the
- * tunnel, and for the account and its roles, unless an administrator created them.
+ * Returns the rights that the operator needs for commands.sh: those for a token of the CPI's account and for
+ * the tunnel, and those for the account and its roles, unless an administrator created them.
  */
-function requiredPermissions(
+const directorRights = (
   { namespace, way }: DirectorSpec,
   { hasAccount }: ClusterFacts,
   roles: Roles,
-): Permission[] {
-  return [
-    tokenPermission(namespace),
-    ...(way === 'tunnel' ? permissionsIn(namespace, roles.tunnel) : []),
-    ...(hasAccount ? [] : installPermissions(namespace, roles)),
-  ];
-}
+): Pick<DirectorRights, 'always' | 'toInstall'> => ({
+  always: [tokenPermission(namespace), ...(way === 'tunnel' ? permissionsIn(namespace, roles.tunnel) : [])],
+  toInstall: hasAccount === true ? [] : installPermissions(namespace, roles),
+});
 
 /** Undefined: only a director is requested. */
 async function prepareFoundry(

@@ -6,9 +6,10 @@ import { parse, stringify } from 'yaml';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { label } from '../../cpi/objects/labels.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
-import { nodes, pods, storageClasses } from '../../kubernetes/resources.ts';
+import { nodes, pods, services, storageClasses } from '../../kubernetes/resources.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { withKubernetes } from '../cluster/kubeconfig.ts';
+import { connectWith, forbidden } from '../testing/connect-with.ts';
 import { checkout, isThere, light, problemOf } from '../testing/director-setting.ts';
 import {
   address,
@@ -253,6 +254,17 @@ describe('director init --with cloud-foundry', () => {
       await problemOf(prepare()),
       /Address of Services: the cluster rejects the address 198\.18\.0\.1 of a Service \(.*externalIPs.*\): allow externalIPs of Services, or choose --layout highly-available, which needs nodes in three zones and Services of the type LoadBalancer/u,
     );
+  });
+
+  test('does not know whether the cluster accepts the external addresses if the user may create no Service', async (t) => {
+    const connect = connectWith((api) => ({
+      dryRunCreate: (resource, object) =>
+        resource === services
+          ? Promise.reject(forbidden('create', resource))
+          : api.dryRunCreate(resource, object),
+    }));
+    const { prepare } = await setting(t, new Map(), [{ name: 'node-1' }], connect);
+    assert.match(await prepare(), /^Address of Services +unknown +you may not create Services, so/mu);
   });
 
   test('names a system domain that does not lead to the node, and goes on, because VMs do not need it', async (t) => {

@@ -46,6 +46,8 @@ export async function tryCluster(request: TrialRequest, context: TrialContext): 
   if (before !== undefined) return [before];
   try {
     const findings = await runTrial(request, context);
+    // A method of the CPI may have reported the interrupt as its own error, which is then only a row.
+    signal.throwIfAborted();
     onProgress('Removing what the trial made');
     const after = await remove(call, request);
     return after === undefined ? findings : [...findings, after];
@@ -75,7 +77,7 @@ async function runTrial(request: TrialRequest, context: TrialContext): Promise<F
   const { facts, signal, onProgress } = context;
   const call = trialCall(request, { ...context, ...untilAborted(context, signal) });
   // the profile with the most rights that the namespace admits
-  const profile = profiles.find((each) => facts.admission?.vms[each] === '') ?? 'privileged';
+  const profile = profiles.find((each) => facts.admission.vms[each] === '') ?? 'privileged';
   const vmRequest = { ...request, profile };
   onProgress(`Starting a VM of the profile ${profile} in namespace ${request.namespace}`);
   const [started, vm] = await tryVm(call, vmRequest);
@@ -96,8 +98,8 @@ async function tryAddress(
 ): Promise<Finding[]> {
   const address = request.address ?? vm.address;
   const { fixedIpSupport = 'none' } = facts;
-  const isKnown = request.address !== undefined || fixedIpSupport !== 'none';
-  if (!isKnown || address === undefined) return [];
+  const isTried = request.address !== undefined || fixedIpSupport !== 'none';
+  if (!isTried || address === undefined) return [];
   onProgress(`Starting a VM with the address ${address}`);
   return [await tryFixedAddress(call, { ...request, address }, vm)];
 }
