@@ -3,9 +3,12 @@ import { parse } from 'yaml';
 import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
+import { ifAllowed } from '../kubernetes/api.ts';
+import { pods } from '../kubernetes/resources.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { isObject } from '../platform/json.ts';
 import { readArtifacts, type Artifacts, type ArtifactOptions } from './artifacts.ts';
-import { editedFileChecks, unnamedChecks } from './cloud-foundry/deployed-checks.ts';
+import { editedFileChecks, unknownFoundryCheck, unnamedChecks } from './cloud-foundry/deployed-checks.ts';
 import { findDeployedFoundry, type DeployedFoundry } from './cloud-foundry/deployed-foundry.ts';
 import {
   keptOptions,
@@ -88,7 +91,7 @@ export async function prepareDirector(
   const artifacts = await readArtifacts(request);
   const facts = await readClusterFacts(api, { namespace, diskNamespace: namespace });
   const recorded = previous?.cloudFoundry;
-  const deployed = await findDeployedFoundry(directory, namespace, facts.pods);
+  const { deployed, unknown } = await findDeployed(request, facts, api);
   const cloudFoundry = request.cloudFoundry ?? keptOptions(recorded, deployed);
   const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
@@ -118,6 +121,7 @@ export async function prepareDirector(
   return {
     checks: [
       ...checks,
+      ...unknown,
       ...(request.cloudFoundry ? [] : unnamedChecks(recorded, namespace, deployed)),
       ...(foundry?.checks ?? []),
       ...editedFileChecks(edited, recorded, record),
@@ -131,6 +135,19 @@ export async function prepareDirector(
       ...(record !== undefined && { cloudFoundry: record }),
     },
   };
+}
+
+/** Returns the deployed Cloud Foundry, and the check that says that it could not be looked for. */
+async function findDeployed(
+  { directory, namespace }: DirectorRequest,
+  facts: ClusterFacts,
+  api: ClusterApi,
+): Promise<{ readonly deployed: DeployedFoundry | undefined; readonly unknown: readonly Check[] }> {
+  // the user may have rights only in the namespace
+  const found = facts.pods ?? (await ifAllowed(api.list<Pod>(pods, { namespace })))?.items;
+  const deployed = await findDeployedFoundry(directory, namespace, found);
+  const isUnknown = deployed === undefined && found === undefined;
+  return { deployed, unknown: isUnknown ? [unknownFoundryCheck(namespace)] : [] };
 }
 
 function directorSpec(

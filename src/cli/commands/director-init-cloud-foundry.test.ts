@@ -365,6 +365,32 @@ describe('director init --with cloud-foundry', () => {
     assert.doesNotMatch(await prepare(), /^(?:One cell|Volume services) /mu, 'the folder has neither now');
   });
 
+  test('finds a deployed Cloud Foundry by the pods of the namespace, and says if it may not list them', async (t) => {
+    let isAllowedInNamespace = true;
+    const connect = connectWith((api) => ({
+      list: (resource, query) =>
+        resource === pods && !(isAllowedInNamespace && query?.namespace === 'bosh')
+          ? Promise.reject(forbidden('list', resource))
+          : api.list(resource, query),
+    }));
+    const all = await setting(t, new Map(), zonal, connect);
+    await leave(all, 'node-a', {
+      cpu: 90,
+      memory: 12,
+      labels: { [label.deployment]: 'cf' },
+      namespace: 'bosh',
+    });
+    assert.match(
+      (await all.init(all.directory)).out,
+      /^Cloud Foundry +missing +it is deployed in the namespace/mu,
+    );
+    isAllowedInNamespace = false;
+    assert.match(
+      (await all.init(all.directory)).out,
+      /^Cloud Foundry +unknown +you may not list pods in 'bosh', so it is not known whether one is deployed/mu,
+    );
+  });
+
   test('refuses another layout if an edited file would stay that of the previous one', async (t) => {
     const { prepare, read, directory } = await setting(t, new Map(), zonal);
     for (const path of ['cloud-foundry/cloud-config.yml', 'cloud-foundry/vars.yml', 'commands.sh']) {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'node:net';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { isEmbedded } from '../../doctor/cluster/cluster-facts.ts';
 import { wholeCluster } from '../../doctor/cluster/cluster-findings.ts';
 import { examineCluster, reachable } from '../../doctor/cluster/examine-cluster.ts';
@@ -20,7 +21,6 @@ import {
   type ExaminationArguments,
   type NodesArguments,
 } from '../args/doctor-arguments.ts';
-import { expandHome } from '../args/parse-command-line.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import {
   type ChosenKubeconfig,
@@ -85,7 +85,7 @@ async function chooseCluster(
 ): Promise<ChosenKubeconfig> {
   const { clusterDirectory } = installation;
   const embedded = kubeconfigPath(clusterDirectory);
-  const usual = expandHome('~/.kube/config');
+  const usual = join(environment['HOME'] ?? homedir(), '.kube', 'config');
   const path =
     named ??
     environmentKubeconfig(environment) ??

@@ -35,7 +35,7 @@ export function classFindings(found: Classes, nodes: readonly Node[] | undefined
   return classes.map((each) => {
     const { name } = each.metadata;
     const detail = describeClass(each, found);
-    if (each.volumeBindingMode === 'WaitForFirstConsumer' || zones?.size === 1)
+    if (each.volumeBindingMode === 'WaitForFirstConsumer' || (zones !== undefined && zones.size < 2))
       return met(storageClass, name, detail);
     if (zones !== undefined)
       return unmet(storageClass, name, `${detail}; a volume may be in another zone than its VM`);
