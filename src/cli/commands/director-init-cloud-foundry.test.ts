@@ -9,7 +9,8 @@ import { readDirectorFile } from '../../director/director-directory.ts';
 import { nodes, pods, services, storageClasses } from '../../kubernetes/resources.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { withKubernetes } from '../cluster/kubeconfig.ts';
-import { connectWith, forbidden } from '../testing/connect-with.ts';
+import { forbidden } from '../../kubernetes/testing/api-with.ts';
+import { connectWith } from '../testing/connect-with.ts';
 import { checkout, isThere, light, problemOf } from '../testing/director-setting.ts';
 import {
   address,

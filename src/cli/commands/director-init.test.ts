@@ -17,7 +17,8 @@ import {
 } from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import { withKubernetes } from '../cluster/kubeconfig.ts';
-import { connectWith, forbidden } from '../testing/connect-with.ts';
+import { forbidden } from '../../kubernetes/testing/api-with.ts';
+import { connectWith } from '../testing/connect-with.ts';
 import {
   checkout,
   isThere,

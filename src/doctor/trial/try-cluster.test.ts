@@ -16,6 +16,8 @@ import {
 } from '../../kubernetes/resources.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { apiWith, forbidden } from '../../kubernetes/testing/api-with.ts';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { openApi } from '../../kubernetes/client/rest-api.ts';
 import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import { readClusterFacts, type ClusterFacts } from '../cluster/cluster-facts.ts';
@@ -40,6 +42,7 @@ interface Setting {
   readonly left: () => Promise<string[]>;
   readonly run: (changes?: {
     readonly exec?: CallContext['exec'];
+    readonly api?: KubernetesApi;
     readonly signal?: AbortSignal;
     readonly request?: Partial<TrialRequest>;
     readonly facts?: Partial<ClusterFacts>;
@@ -70,7 +73,13 @@ async function setting(t: TestContext): Promise<Setting> {
     return tryCluster(
       { ...request, ...changes.request },
       {
-        ...{ ...ports, exec, facts, connect: () => Promise.resolve() },
+        ...{
+          ...ports,
+          ...(changes.api && { api: changes.api }),
+          exec,
+          facts,
+          connect: () => Promise.resolve(),
+        },
         signal: signal ?? new AbortController().signal,
       },
     );
@@ -96,6 +105,17 @@ test('a trial tries each part and leaves nothing, and removes only what a killed
   );
   assert.match(findings[2]?.detail ?? '', /^1024 MiB, attached \(hot\) after .* s, written and read$/u);
   assert.deepEqual(await left(), [disk]);
+});
+
+test('objects that the user may create but not delete are a failed row', async (t) => {
+  const { cluster, left, run } = await setting(t);
+  const refused = (): Promise<never> => Promise.reject(forbidden('delete', pods));
+  const findings = await run({ api: apiWith<KubernetesApi>(cluster.api, { delete: refused }) });
+  assert.equal(summary(findings).at(-1), 'Removal: failed', JSON.stringify(findings));
+  assert.match(findings.at(-1)?.remedy ?? '', /director-id=bosh-kubernetes-doctor/u);
+  assert.notDeepEqual(await left(), []);
+  const again = await run({ api: apiWith<KubernetesApi>(cluster.api, { delete: refused }) });
+  assert.deepEqual(summary(again), ['Trial: unknown']);
 });
 
 test('an interrupted trial ends with the reason of the signal, and leaves nothing', async (t) => {
