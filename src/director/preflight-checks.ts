@@ -183,13 +183,7 @@ function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: Cl
 
 function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: ClusterFacts): Check {
   const name = 'Address';
-  if (pods === undefined)
-    return {
-      name,
-      result: 'unknown',
-      detail: `you may not list the pods of the cluster, so ${internalIp} was not checked`,
-    };
-  const pod = pods.find(
+  const pod = pods?.find(
     ({ status, metadata }) =>
       isSameAddress(status?.podIP ?? '', internalIp) && (ownVm === undefined || metadata.name !== ownVm),
   );
@@ -197,6 +191,14 @@ function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }
   const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
   if (service !== undefined)
     return takenBy(name, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  if (pods === undefined || services === undefined) {
+    const unread = pods === undefined ? 'the pods' : 'the Services';
+    return {
+      name,
+      result: 'unknown',
+      detail: `you may not list ${unread} of the cluster, so ${internalIp} was not checked`,
+    };
+  }
   return { name, result: 'ok', detail: `${internalIp} is free` };
 }
 

@@ -11,6 +11,7 @@ import { readDirectorFile } from '../../director/director-directory.ts';
 import {
   daemonSets,
   namespaces,
+  pods,
   serviceAccounts,
   services,
   storageClasses,
@@ -309,6 +310,26 @@ describe('director init', () => {
       /^Fixed addresses +unknown +you may not .*; not needed, networks of VMs are dynamic$/mu,
     );
     assert.ok(await isThere(directory));
+    const range = [
+      '--internal-cidr',
+      '10.77.0.0/16',
+      '--internal-gw',
+      '10.77.0.1',
+      '--internal-ip',
+      '10.77.0.9',
+    ];
+    for (const resource of [pods, services]) {
+      const noList = connectWith((api) => ({
+        list: (each, query) =>
+          each === resource ? Promise.reject(forbidden('list', each)) : api.list(each, query),
+      }));
+      const direct = await setting(t, noList);
+      const { out: table } = await direct.init('--way', 'direct', ...range, '--static-ip', direct.directory);
+      assert.match(
+        table,
+        /^Address +unknown +you may not list the (?:pods|Services) of .*10\.77\.0\.9 was not/mu,
+      );
+    }
     const other = await init('--namespace', 'default', `${directory}-2`);
     assert.match(other.out, /^Account +unknown +you may not get serviceaccounts in 'default', so/mu);
   });
