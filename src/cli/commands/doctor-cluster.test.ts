@@ -15,9 +15,10 @@ import { closedPort } from '../../kubernetes/testing/closed-port.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
+import { connectWith } from '../testing/connect-with.ts';
 import { light, useAccount } from '../testing/director-setting.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
-import { doctor } from './doctor.ts';
+import { doctor, runDoctor } from './doctor.ts';
 import { orphans } from './orphans.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -209,6 +210,34 @@ test('the rights of another account are unknown if the cluster reviews none', as
     ['bosh/bosh-cpi: Rights of the CPI', 'unknown'],
     ['bosh/bosh-cpi: Rights in the cluster', 'unknown'],
   ]);
+});
+
+test('the remedy for missing rights of an account is the role that grants them', async (t) => {
+  const { kubeconfig } = await setting(t);
+  const connect = connectWith(() => ({
+    review: (_, review) => Promise.resolve({ ...review, status: { allowed: false } }),
+  }));
+  const remediesFor = async (account: string): Promise<string> => {
+    const heard = recordOutput();
+    const installation = { root, clusterDirectory: `${kubeconfig}-none` } as Installation;
+    const flags = ['--kubeconfig', kubeconfig, '--disk-namespace', 'bosh-disks', '--as'];
+    await runDoctor(
+      [...flags, `system:serviceaccount:${account}`],
+      { ...heard.context, installation },
+      connect,
+    );
+    return heard.out;
+  };
+  const rbac = join(root, 'manifests/rbac');
+  const own = await remediesFor('bosh:bosh-cpi');
+  assert.ok(own.includes(`\n  kubectl apply -k ${rbac} (${rbac}/namespaced.yaml)\n`), own);
+  assert.ok(own.includes(`\n  kubectl apply -k ${rbac}/disks (${rbac}/disks/disk-namespace.yaml)\n`), own);
+  const other = await remediesFor('bosh:other');
+  assert.ok(
+    other.includes(`\n  have an administrator bind ${rbac}/namespaced.yaml to this account\n`),
+    other,
+  );
+  assert.ok((await remediesFor('east:bosh-cpi')).includes(`\n  apply a copy of ${rbac} whose `));
 });
 
 test('an API that cannot be reached, or does not accept the credentials, is one failed row', async (t) => {
