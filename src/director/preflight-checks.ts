@@ -3,15 +3,20 @@ import type { Pod } from '../kubernetes/types/pod.ts';
 import type { Service } from '../kubernetes/types/service.ts';
 import type { Amounts } from '../kubernetes/types/usage.ts';
 import { defaultClassFinding } from '../doctor/cluster/class-findings.ts';
-import { accountName, clusterNamespace, type ClusterFacts } from '../doctor/cluster/cluster-facts.ts';
+import {
+  accountName,
+  clusterNamespace,
+  type ClusterFacts,
+  type ServiceRejection,
+} from '../doctor/cluster/cluster-facts.ts';
 import {
   admissionFindings,
   fixedAddressFinding,
   rightsFinding,
   roomFinding,
   versionFinding,
-  type RightsCheck,
 } from '../doctor/cluster/cluster-findings.ts';
+import { describePermissions, type Permission } from '../doctor/cluster/required-permissions.ts';
 import type { Finding, Requirement } from '../doctor/finding.ts';
 import type { AccessMode } from './director-directory.ts';
 import type { DirectorStemcell } from './director-stemcell.ts';
@@ -50,18 +55,28 @@ export interface DirectorSpec {
   readonly ownVm: string | undefined;
 }
 
+/** The rights that commands.sh needs. */
+export interface DirectorRights {
+  /** Needed in any case. */
+  readonly always: readonly Permission[];
+  /** Needed if the account of the CPI does not exist. Empty: it exists. */
+  readonly toInstall: readonly Permission[];
+  /** Those of both lists that the user does not have. Undefined: the user may not create the reviews. */
+  readonly denied: readonly Permission[] | undefined;
+}
+
 /** The results of further requests to the API. */
 export interface ProbeResults {
-  readonly rights: Pick<RightsCheck, 'permissions' | 'denied'>;
-  /** The message with which the API rejects a Service with the address; '' if it accepts one. */
-  readonly clusterIpRejection: string;
+  readonly rights: DirectorRights;
+  /** About a Service with the director's address. */
+  readonly clusterIpRejection: ServiceRejection;
 }
 
 /** Returns all findings about a director in a cluster, in the order of the table. */
 export function preflightChecks(spec: DirectorSpec, facts: ClusterFacts, probes: ProbeResults): Check[] {
   return [
     checkOf(versionFinding(facts), { isNeeded: true }),
-    permissionsCheck(probes.rights),
+    permissionsCheck(spec, facts, probes.rights),
     ...accountChecks(spec, facts),
     podSecurityCheck(spec, facts),
     storageClassCheck(spec, facts),
@@ -97,25 +112,42 @@ const rights: Requirement = {
     'use the kubeconfig of an administrator, or have one run kubectl apply -k manifests/cluster and grant the rest',
 };
 
-function permissionsCheck(found: ProbeResults['rights']): Check {
-  const check = checkOf(rightsFinding({ ...found, requirement: rights }, undefined), { isNeeded: true });
-  if (check.result !== 'ok') return check;
-  return { ...check, detail: 'may create the service account, its roles and its token' };
+function permissionsCheck(
+  { namespace }: DirectorSpec,
+  { hasAccount }: ClusterFacts,
+  { always, toInstall, denied }: DirectorRights,
+): Check {
+  const found = { requirement: rights, permissions: [...always, ...toInstall], denied };
+  const check = checkOf(rightsFinding(found, undefined), { isNeeded: true });
+  if (check.result === 'ok') {
+    const made =
+      hasAccount === true ? 'a token of the service account' : 'the service account, its roles and its token';
+    return { ...check, detail: `may create ${made}` };
+  }
+  const isAlwaysNeeded = denied?.some((each) => always.includes(each)) !== false;
+  if (hasAccount !== undefined || isAlwaysNeeded) return check;
+  const detail = `${unknownAccount(namespace)}; if it does not, you also need the rights to ${describePermissions(denied)}`;
+  return { name: check.name, result: 'unknown', detail };
 }
+
+const unknownAccount = (namespace: string): string =>
+  `you may not get serviceaccounts in '${namespace}', so it is not known whether '${accountName}' exists`;
 
 /** manifests/cluster creates the account in only one namespace. */
 function accountChecks({ namespace }: DirectorSpec, { hasAccount }: ClusterFacts): Check[] {
-  if (hasAccount || namespace === clusterNamespace) return [];
+  const name = 'Account';
+  if (hasAccount === true || namespace === clusterNamespace) return [];
+  if (hasAccount === undefined) return [{ name, result: 'unknown', detail: unknownAccount(namespace) }];
   const detail =
     `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
     `(its kustomization.yaml), or leave out --namespace: commands.sh creates the account in '${clusterNamespace}'`;
-  return [{ name: 'Account', result: 'missing', detail, isNeeded: true }];
+  return [{ name, result: 'missing', detail, isNeeded: true }];
 }
 
 /** The director's postgres needs a privileged VM, and its disk an attachment pod. */
 function podSecurityCheck({ namespace }: DirectorSpec, facts: ClusterFacts): Check {
   const name = 'Pod Security';
-  if (!facts.hasNamespace)
+  if (facts.hasNamespace === false)
     return {
       ...{ name, result: 'ok' },
       detail: `namespace '${namespace}' does not exist yet; commands.sh creates it`,
@@ -140,8 +172,10 @@ function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: Cl
   const { check: name, detail } = finding;
   if (finding.result !== 'ok' && hasStaticIp)
     return { name, result: 'ok', detail: 'static-ip, by --static-ip' };
-  if (finding.result !== 'ok' && way !== 'direct')
-    return { name, result: 'missing', detail: `${detail}; not needed, networks of VMs are dynamic` };
+  if (finding.result !== 'ok' && way !== 'direct') {
+    const result = finding.result === 'unknown' ? 'unknown' : 'missing';
+    return { name, result, detail: `${detail}; not needed, networks of VMs are dynamic` };
+  }
   const remedy =
     'install it (docs/static-ip.md), use --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel';
   return checkOf(finding, { isNeeded: true, remedy });
@@ -149,13 +183,7 @@ function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: Cl
 
 function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: ClusterFacts): Check {
   const name = 'Address';
-  if (pods === undefined)
-    return {
-      name,
-      result: 'unknown',
-      detail: `you may not list the pods of the cluster, so ${internalIp} was not checked`,
-    };
-  const pod = pods.find(
+  const pod = pods?.find(
     ({ status, metadata }) =>
       isSameAddress(status?.podIP ?? '', internalIp) && (ownVm === undefined || metadata.name !== ownVm),
   );
@@ -163,6 +191,14 @@ function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }
   const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
   if (service !== undefined)
     return takenBy(name, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  if (pods === undefined || services === undefined) {
+    const unread = pods === undefined ? 'the pods' : 'the Services';
+    return {
+      name,
+      result: 'unknown',
+      detail: `you may not list ${unread} of the cluster, so ${internalIp} was not checked`,
+    };
+  }
   return { name, result: 'ok', detail: `${internalIp} is free` };
 }
 
@@ -177,6 +213,12 @@ function clusterIpCheck(
     return { name, result: 'ok', detail: `${internalIp} is the director's already` };
   if (service !== undefined)
     return takenBy(name, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  if (clusterIpRejection === undefined)
+    return {
+      name,
+      result: 'unknown',
+      detail: `you may not create Services, so ${internalIp} was not checked`,
+    };
   if (clusterIpRejection === '')
     return { name, result: 'ok', detail: `${internalIp}, of a Service, is free` };
   const detail = `${internalIp} is not usable as a cluster IP (${clusterIpRejection}): choose a free one with --internal-ip`;

@@ -3,9 +3,12 @@ import { parse } from 'yaml';
 import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
+import { ifAllowed } from '../kubernetes/api.ts';
+import { pods } from '../kubernetes/resources.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { isObject } from '../platform/json.ts';
 import { readArtifacts, type Artifacts, type ArtifactOptions } from './artifacts.ts';
-import { editedFileChecks, unnamedChecks } from './cloud-foundry/deployed-checks.ts';
+import { editedFileChecks, unknownFoundryCheck, unnamedChecks } from './cloud-foundry/deployed-checks.ts';
 import { findDeployedFoundry, type DeployedFoundry } from './cloud-foundry/deployed-foundry.ts';
 import {
   keptOptions,
@@ -26,13 +29,18 @@ import { commandsFile, findEditedFiles, readDirectorFile, type DirectorFile } fr
 import { formatVariables, type VariableValues } from './format-variables.ts';
 import { nodeAddress } from '../doctor/cluster/node-address.ts';
 import { requestsOf } from '../doctor/cluster/node-room.ts';
-import { preflightChecks, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
+import {
+  preflightChecks,
+  freeClusterIp,
+  type Check,
+  type DirectorRights,
+  type DirectorSpec,
+} from './preflight-checks.ts';
 import {
   installPermissions,
   permissionsIn,
   readRoles,
   tokenPermission,
-  type Permission,
   type Roles,
 } from '../doctor/cluster/required-permissions.ts';
 
@@ -83,15 +91,15 @@ export async function prepareDirector(
   const artifacts = await readArtifacts(request);
   const facts = await readClusterFacts(api, { namespace, diskNamespace: namespace });
   const recorded = previous?.cloudFoundry;
-  const deployed = await findDeployedFoundry(directory, namespace, facts.pods);
+  const { deployed, unknown } = await findDeployed(request, facts, api);
   const cloudFoundry = request.cloudFoundry ?? keptOptions(recorded, deployed);
   const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
   const ownVm = (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid;
   const spec = directorSpec({ ...request, cloudFoundry }, artifacts, { internalIp, ownVm });
-  const permissions = requiredPermissions(spec, facts, await readRoles(request.root));
+  const rights = directorRights(spec, facts, await readRoles(request.root));
   const checks = preflightChecks(spec, facts, {
-    rights: { permissions, denied: await readDeniedPermissions(api, permissions) },
+    rights: { ...rights, denied: await readDeniedPermissions(api, [...rights.always, ...rights.toInstall]) },
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
   const foundry = await prepareFoundry(
@@ -113,6 +121,7 @@ export async function prepareDirector(
   return {
     checks: [
       ...checks,
+      ...unknown,
       ...(request.cloudFoundry ? [] : unnamedChecks(recorded, namespace, deployed)),
       ...(foundry?.checks ?? []),
       ...editedFileChecks(edited, recorded, record),
@@ -126,6 +135,19 @@ export async function prepareDirector(
       ...(record !== undefined && { cloudFoundry: record }),
     },
   };
+}
+
+/** Returns the deployed Cloud Foundry, and the check that says that it could not be looked for. */
+async function findDeployed(
+  { directory, namespace }: DirectorRequest,
+  facts: ClusterFacts,
+  api: ClusterApi,
+): Promise<{ readonly deployed: DeployedFoundry | undefined; readonly unknown: readonly Check[] }> {
+  // the user may have rights only in the namespace
+  const found = facts.pods ?? (await ifAllowed(api.list<Pod>(pods, { namespace })))?.items;
+  const deployed = await findDeployedFoundry(directory, namespace, found);
+  const isUnknown = deployed === undefined && found === undefined;
+  return { deployed, unknown: isUnknown ? [unknownFoundryCheck(namespace)] : [] };
 }
 
 function directorSpec(
@@ -143,20 +165,17 @@ function directorSpec(
 }
 
 /**
- * Returns the rights that the operator needs for commands.sh: those for a token of the CPI's account, for the
- * tunnel, and for the account and its roles, unless an administrator created them.
+ * Returns the rights that the operator needs for commands.sh: those for a token of the CPI's account and for
+ * the tunnel, and those for the account and its roles, unless an administrator created them.
  */
-function requiredPermissions(
+const directorRights = (
   { namespace, way }: DirectorSpec,
   { hasAccount }: ClusterFacts,
   roles: Roles,
-): Permission[] {
-  return [
-    tokenPermission(namespace),
-    ...(way === 'tunnel' ? permissionsIn(namespace, roles.tunnel) : []),
-    ...(hasAccount ? [] : installPermissions(namespace, roles)),
-  ];
-}
+): Pick<DirectorRights, 'always' | 'toInstall'> => ({
+  always: [tokenPermission(namespace), ...(way === 'tunnel' ? permissionsIn(namespace, roles.tunnel) : [])],
+  toInstall: hasAccount === true ? [] : installPermissions(namespace, roles),
+});
 
 /** Undefined: only a director is requested. */
 async function prepareFoundry(

@@ -29,7 +29,7 @@ describeCluster('doctor', (world) => {
       const interrupted = start(world(), archive);
       await until('the first pod of the doctor', async () => (await probes(world())).length > 0);
       interrupted.kill('SIGINT');
-      const [{ exitCode, lines }] = await Promise.all([resultOf(interrupted)]);
+      const { exitCode, lines } = await resultOf(interrupted);
       assert.equal(exitCode, 1);
       assert.match(lines.join('\n'), /pods were removed: interrupted by SIGINT.*\[INTERRUPTED\]/u);
       assert.deepEqual(await probes(world()), []);

@@ -6,7 +6,7 @@ import type { FoundryOptions } from '../../director/cloud-foundry/prepare-cloud-
 import { layouts } from '../../director/cloud-foundry/layout-vms.ts';
 import { targets, type Target } from '../../director/commands-script.ts';
 import { accessModes, type AccessMode } from '../../director/director-directory.ts';
-import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../kubernetes/names.ts';
 import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
@@ -114,8 +114,7 @@ export function parseInitArguments(args: readonly string[]): InitArguments {
     throw invalid(
       "--stemcell FILE is missing: a light stemcell, as 'bosh-kubernetes stemcell build' writes it",
     );
-  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u.test(namespace))
-    throw invalid(`--namespace '${namespace}' is not a valid namespace name`);
+  if (!isDnsLabel(namespace)) throw invalid(`--namespace '${namespace}' is not a valid namespace name`);
   const path = (text: string): string => resolve(expandHome(text));
   const way = oneOf('--way', accessModes, values.way);
   if (address !== undefined && !/^[A-Za-z0-9.:-]{1,253}$/u.test(address))

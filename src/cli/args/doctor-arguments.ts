@@ -50,7 +50,8 @@ export interface ExaminationArguments extends ClusterArguments {
   readonly trial: TrialArguments | undefined;
 }
 
-const trialFlags = {
+/** For `--try` and `--with`. */
+const imageFlags = {
   stemcell: { type: 'string', value: 'FILE', help: 'Light stemcell whose image the nodes run' },
   'image-pull-secret': {
     type: 'string',
@@ -58,6 +59,10 @@ const trialFlags = {
     value: 'NAME',
     help: 'Secret with the login of the registry',
   },
+} as const;
+
+/** Only for `--try`. */
+const trialFlags = {
   'storage-class': { type: 'string', value: 'NAME', help: 'StorageClass of the disk' },
   'disk-size': { type: 'string', value: 'MIB', help: 'Size of the disk (default: 1024)' },
   address: { type: 'string', value: 'IP', help: 'Free address of the network of the pods' },
@@ -70,6 +75,7 @@ export const doctorFlags = {
   'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks' },
   as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME' },
   try: { type: 'boolean', help: 'Also make a VM, a Service and a disk' },
+  ...imageFlags,
   ...trialFlags,
   with: { type: 'string', values: purposes, help: 'Examine only the nodes, for these jobs' },
   needs: {
@@ -90,28 +96,32 @@ export function parseDoctorArguments(args: readonly string[]): NodesArguments | 
   return values.with === undefined ? parseExamination(values, invalid) : parseNodes(values, invalid);
 }
 
+/** Returns the first of the flags that the operator gave. */
+const firstGiven = (values: Values, flags: Partial<Record<keyof Values, unknown>>): string | undefined =>
+  Object.keys(flags).find((name) => values[name as keyof Values] !== undefined);
+
 function parseNodes(values: Values, invalid: InvalidArguments): NodesArguments {
   if (!purposes.some((each) => each === values.with))
     throw invalid(`--with must be one of: ${purposes.join(', ')}`);
-  for (const name of ['try', 'as', 'disk-namespace', 'storage-class', 'disk-size', 'address'] as const)
-    if (values[name] !== undefined) throw invalid(`--${name} is not for --with`);
+  const given = firstGiven(values, { try: true, as: true, 'disk-namespace': true, ...trialFlags });
+  if (given !== undefined) throw invalid(`--${given} is not for --with`);
   const parts = (values.needs ?? []).map((name) => {
     const part = foundryParts.find((each) => each === name);
     if (part === undefined) throw invalid(`--needs '${name}' must be one of: ${foundryParts.join(', ')}`);
     return part;
   });
   return {
-    ...{ kind: 'nodes', ...parseCluster(values, invalid, 'bosh'), ...parseImage(values, invalid), parts },
+    ...{ kind: 'nodes', ...parseCluster(values, 'bosh', invalid), ...parseImage(values, invalid), parts },
   };
 }
 
 function parseExamination(values: Values, invalid: InvalidArguments): ExaminationArguments {
   if (values.needs !== undefined) throw invalid('--needs is for --with');
   const account = values.as === undefined ? undefined : parseAccount(values.as, invalid);
-  const common = parseCluster(values, invalid, account?.namespace ?? 'bosh');
+  const common = parseCluster(values, account?.namespace ?? 'bosh', invalid);
   const diskNamespace = values['disk-namespace'] ?? common.namespace;
   if (!isDnsLabel(diskNamespace)) throw invalid('--disk-namespace is not a valid name of a namespace');
-  const given = Object.keys(trialFlags).find((name) => values[name as keyof Values] !== undefined);
+  const given = firstGiven(values, { ...imageFlags, ...trialFlags });
   if (values.try !== true && given !== undefined) throw invalid(`--${given} is for --try`);
   const trial = values.try === true ? parseTrial(values, invalid) : undefined;
   return { kind: 'cluster', ...common, diskNamespace, account, trial };
@@ -123,15 +133,11 @@ function parseAccount(given: string, invalid: InvalidArguments): Account {
   throw invalid('--as must be a service account, such as system:serviceaccount:bosh:bosh-cpi');
 }
 
-function parseCluster(
-  { kubeconfig, context, namespace = '' }: Values,
-  invalid: InvalidArguments,
-  defaultNamespace: string,
-): ClusterArguments {
-  const chosen = namespace === '' ? defaultNamespace : namespace;
-  if (!isDnsLabel(chosen)) throw invalid('--namespace is not a valid name of a namespace');
+function parseCluster(values: Values, defaultNamespace: string, invalid: InvalidArguments): ClusterArguments {
+  const { kubeconfig, context, namespace = defaultNamespace } = values;
+  if (!isDnsLabel(namespace)) throw invalid('--namespace is not a valid name of a namespace');
   const file = kubeconfig === undefined ? undefined : absolute(kubeconfig);
-  return { kubeconfig: file, context, namespace: chosen };
+  return { kubeconfig: file, context, namespace };
 }
 
 function parseImage(

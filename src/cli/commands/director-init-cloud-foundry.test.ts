@@ -6,9 +6,11 @@ import { parse, stringify } from 'yaml';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { label } from '../../cpi/objects/labels.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
-import { nodes, pods, storageClasses } from '../../kubernetes/resources.ts';
+import { nodes, pods, services, storageClasses } from '../../kubernetes/resources.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { withKubernetes } from '../cluster/kubeconfig.ts';
+import { forbidden } from '../../kubernetes/testing/api-with.ts';
+import { connectWith } from '../testing/connect-with.ts';
 import { checkout, isThere, light, problemOf } from '../testing/director-setting.ts';
 import {
   address,
@@ -255,6 +257,17 @@ describe('director init --with cloud-foundry', () => {
     );
   });
 
+  test('does not know whether the cluster accepts the external addresses if the user may create no Service', async (t) => {
+    const connect = connectWith((api) => ({
+      dryRunCreate: (resource, object) =>
+        resource === services
+          ? Promise.reject(forbidden('create', resource))
+          : api.dryRunCreate(resource, object),
+    }));
+    const { prepare } = await setting(t, new Map(), [{ name: 'node-1' }], connect);
+    assert.match(await prepare(), /^Address of Services +unknown +you may not create Services, so/mu);
+  });
+
   test('names a system domain that does not lead to the node, and goes on, because VMs do not need it', async (t) => {
     const records = new Map([
       ['api.half.example.com', address],
@@ -351,6 +364,32 @@ describe('director init --with cloud-foundry', () => {
     assert.match(less, /^One cell +missing +the next deployment .* by silk, .* keep it with --one-cell$/mu);
     assert.match(less, /^Volume services +missing +.* keep them with --volume-services$/mu);
     assert.doesNotMatch(await prepare(), /^(?:One cell|Volume services) /mu, 'the folder has neither now');
+  });
+
+  test('finds a deployed Cloud Foundry by the pods of the namespace, and says if it may not list them', async (t) => {
+    let isAllowedInNamespace = true;
+    const connect = connectWith((api) => ({
+      list: (resource, query) =>
+        resource === pods && !(isAllowedInNamespace && query?.namespace === 'bosh')
+          ? Promise.reject(forbidden('list', resource))
+          : api.list(resource, query),
+    }));
+    const all = await setting(t, new Map(), zonal, connect);
+    await leave(all, 'node-a', {
+      cpu: 90,
+      memory: 12,
+      labels: { [label.deployment]: 'cf' },
+      namespace: 'bosh',
+    });
+    assert.match(
+      (await all.init(all.directory)).out,
+      /^Cloud Foundry +missing +it is deployed in the namespace/mu,
+    );
+    isAllowedInNamespace = false;
+    assert.match(
+      (await all.init(all.directory)).out,
+      /^Cloud Foundry +unknown +you may not list pods in 'bosh', so it is not known whether one is deployed/mu,
+    );
   });
 
   test('refuses another layout if an edited file would stay that of the previous one', async (t) => {

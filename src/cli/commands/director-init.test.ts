@@ -2,13 +2,24 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
-import { namespaces, services, storageClasses } from '../../kubernetes/resources.ts';
+import {
+  daemonSets,
+  namespaces,
+  pods,
+  serviceAccounts,
+  services,
+  storageClasses,
+} from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
+import { withKubernetes } from '../cluster/kubeconfig.ts';
+import { forbidden } from '../../kubernetes/testing/api-with.ts';
+import { connectWith } from '../testing/connect-with.ts';
 import {
   checkout,
   isThere,
@@ -51,8 +62,14 @@ async function smallRoot(t: TestContext): Promise<string> {
   return root;
 }
 
-const setting = async (t: TestContext): Promise<DirectorSetting> =>
-  startDirectorSetting(t, { root: await smallRoot(t), nodes: [{ name: 'node-1' }] });
+const lookup = { randomLabel: () => '', resolve: () => assert.fail('a name was resolved') };
+
+const setting = async (t: TestContext, connect = withKubernetes): Promise<DirectorSetting> =>
+  startDirectorSetting(t, {
+    root: await smallRoot(t),
+    nodes: [{ name: 'node-1' }],
+    ports: { connect, lookup },
+  });
 
 describe('director init', () => {
   test('prints its attempts and writes a folder that a second run leaves unchanged', async (t) => {
@@ -261,6 +278,60 @@ describe('director init', () => {
       /^DIRECTOR_NOT_POSSIBLE .*Rights: may not create serviceaccounts\/token in 'bosh', .* and \d+ more: use/u,
     );
     assert.equal(await isThere(directory), false);
+  });
+
+  test('what a user may not read is unknown, and no reason to refuse', async (t) => {
+    const denied = { ...{ verb: 'create', resource: 'clusterroles' }, group: 'rbac.authorization.k8s.io' };
+    const connect = connectWith((api) => ({
+      get: (reference) =>
+        reference.resource === serviceAccounts || reference.resource === daemonSets
+          ? Promise.reject(forbidden('get', reference.resource))
+          : api.get(reference),
+      dryRunCreate: (resource, object) =>
+        resource === services
+          ? Promise.reject(forbidden('create', resource))
+          : api.dryRunCreate(resource, object),
+      review: (resource, object) =>
+        isDeepStrictEqual((object as { spec?: object }).spec, { resourceAttributes: denied })
+          ? Promise.resolve({ ...object, status: { allowed: false } })
+          : api.review(resource, object),
+    }));
+    const { init, directory } = await setting(t, connect);
+    const { out } = await init(directory);
+    const unknown =
+      /^Rights +unknown +you may not get serviceaccounts in 'bosh', .* need the rights to create clusterroles$/mu;
+    assert.match(out, unknown);
+    assert.match(
+      out,
+      /^Address +unknown +you may not create Services, so 127\.\d+\.\d+\.\d+ was not checked$/mu,
+    );
+    assert.match(
+      out,
+      /^Fixed addresses +unknown +you may not .*; not needed, networks of VMs are dynamic$/mu,
+    );
+    assert.ok(await isThere(directory));
+    const range = [
+      '--internal-cidr',
+      '10.77.0.0/16',
+      '--internal-gw',
+      '10.77.0.1',
+      '--internal-ip',
+      '10.77.0.9',
+    ];
+    for (const resource of [pods, services]) {
+      const noList = connectWith((api) => ({
+        list: (each, query) =>
+          each === resource ? Promise.reject(forbidden('list', each)) : api.list(each, query),
+      }));
+      const direct = await setting(t, noList);
+      const { out: table } = await direct.init('--way', 'direct', ...range, '--static-ip', direct.directory);
+      assert.match(
+        table,
+        /^Address +unknown +you may not list the (?:pods|Services) of .*10\.77\.0\.9 was not/mu,
+      );
+    }
+    const other = await init('--namespace', 'default', `${directory}-2`);
+    assert.match(other.out, /^Account +unknown +you may not get serviceaccounts in 'default', so/mu);
   });
 
   test('refuses the folder of another cluster, and invalid arguments', async (t) => {

@@ -8,15 +8,17 @@ import {
   type SimulatedCluster,
 } from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import { parse, stringify } from 'yaml';
+import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { namespaces, nodes, pods, storageClasses } from '../../kubernetes/resources.ts';
+import { namespaces, nodes, pods, secrets, storageClasses } from '../../kubernetes/resources.ts';
 import { closedPort } from '../../kubernetes/testing/closed-port.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
-import { useAccount } from '../testing/director-setting.ts';
+import { connectWith } from '../testing/connect-with.ts';
+import { light, useAccount } from '../testing/director-setting.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
-import { doctor } from './doctor.ts';
+import { doctor, runDoctor } from './doctor.ts';
 import { orphans } from './orphans.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -116,11 +118,58 @@ test('a closed namespace, a missing default class, zones and a missing namespace
   assert.equal(closed.exitCode, 1);
   assert.match(closed.out, /^nodes +Room on nodes +failed +none for VMs \(node-1: it is unschedulable; no/mu);
   assert.match(closed.out, /^elsewhere +Attachment pods +warning +the namespace does not exist yet$/mu);
+  assert.match(closed.out, /^bosh +Pod Security +failed +admits no VM of any profile: /mu);
   assert.match(closed.out, /^you +Rights for disks +ok /mu);
-  assert.ok(closed.out.includes(`\n  kubectl apply -k ${join(root, 'manifests/rbac/disks')}\n`), closed.out);
+  const disks = join(root, 'manifests/rbac/disks');
+  assert.ok(closed.out.includes(`\n  apply a copy of ${disks} whose files have the namespace 'elsewhere'`));
+  const missing = await run(['--kubeconfig', kubeconfig, '--disk-namespace', 'bosh-disks']);
+  assert.ok(missing.out.includes(`\n  kubectl apply -k ${disks}\n`), missing.out);
   const restricted = await run();
   assert.match(restricted.out, /^bosh +Pod Security +failed +admits no VM of any profile: /mu);
   assert.deepEqual(restricted.errors, ['2 of 14 checks failed']);
+});
+
+test('the one row about an embedded cluster that is stopped names the command that starts it', async (t) => {
+  const { kubeconfig, clusterDirectory, run } = await setting(t);
+  await mkdir(clusterDirectory);
+  const embedded = join(clusterDirectory, 'kubeconfig');
+  const text = await readFile(kubeconfig, 'utf8');
+  const stopped = text.replace(/https:\/\/127\.0\.0\.1:\d+/u, `https://127.0.0.1:${await closedPort()}`);
+  await writeFile(embedded, stopped, { mode: 0o600 });
+  for (const args of [[], ['--kubeconfig', embedded]]) {
+    const { exitCode, out } = await run(args);
+    assert.equal(exitCode, 1);
+    assert.match(out, /^cluster +Kubernetes API +failed +Embedded cluster stopped; kubeconfig: /mu);
+    assert.match(out, /\n  'bosh-kubernetes up' starts it\n$/u);
+    assert.doesNotMatch(out, /ECONNREFUSED/u);
+  }
+});
+
+test('a file of $KUBECONFIG that does not exist is an error, also if there is an embedded cluster', async (t) => {
+  const { kubeconfig, clusterDirectory, run } = await setting(t);
+  await mkdir(clusterDirectory);
+  await writeFile(join(clusterDirectory, 'kubeconfig'), await readFile(kubeconfig), { mode: 0o600 });
+  const environment = { KUBECONFIG: `${kubeconfig}-2` };
+  await assert.rejects(run([], { environment }), {
+    code: 'FILE_NOT_FOUND',
+    message: /kubeconfig-2' cannot/u,
+  });
+  await writeFile(environment.KUBECONFIG, '');
+  const several = { KUBECONFIG: `${kubeconfig}:${environment.KUBECONFIG}` };
+  await assert.rejects(run([], { environment: several }), { code: 'INVALID_ARGUMENT' });
+  const named = await run(['--kubeconfig', kubeconfig], { environment: several });
+  assert.deepEqual(results(named.out), healthy);
+});
+
+test('--try refuses a copy of the kubeconfig of the embedded cluster, and makes nothing', async (t) => {
+  const { cluster, kubeconfig, run } = await setting(t);
+  const stemcell = `${kubeconfig}.tgz`;
+  await packLightStemcell(light, stemcell);
+  await assert.rejects(run(['--kubeconfig', kubeconfig, '--try', '--stemcell', stemcell]), {
+    code: 'NOT_SUPPORTED',
+    message: /^The embedded cluster runs no containers of images/u,
+  });
+  assert.deepEqual((await cluster.api.list(secrets, { namespace: 'bosh' })).items, []);
 });
 
 test('a user without rights gets rows that name the rights, and no stack', async (t) => {
@@ -163,6 +212,34 @@ test('the rights of another account are unknown if the cluster reviews none', as
   ]);
 });
 
+test('the remedy for missing rights of an account is the role that grants them', async (t) => {
+  const { kubeconfig } = await setting(t);
+  const connect = connectWith(() => ({
+    review: (_, review) => Promise.resolve({ ...review, status: { allowed: false } }),
+  }));
+  const remediesFor = async (account: string): Promise<string> => {
+    const heard = recordOutput();
+    const installation = { root, clusterDirectory: `${kubeconfig}-none` } as Installation;
+    const flags = ['--kubeconfig', kubeconfig, '--disk-namespace', 'bosh-disks', '--as'];
+    await runDoctor(
+      [...flags, `system:serviceaccount:${account}`],
+      { ...heard.context, installation },
+      connect,
+    );
+    return heard.out;
+  };
+  const rbac = join(root, 'manifests/rbac');
+  const own = await remediesFor('bosh:bosh-cpi');
+  assert.ok(own.includes(`\n  kubectl apply -k ${rbac} (${rbac}/namespaced.yaml)\n`), own);
+  assert.ok(own.includes(`\n  kubectl apply -k ${rbac}/disks (${rbac}/disks/disk-namespace.yaml)\n`), own);
+  const other = await remediesFor('bosh:other');
+  assert.ok(
+    other.includes(`\n  have an administrator bind ${rbac}/namespaced.yaml to this account\n`),
+    other,
+  );
+  assert.ok((await remediesFor('east:bosh-cpi')).includes(`\n  apply a copy of ${rbac} whose `));
+});
+
 test('an API that cannot be reached, or does not accept the credentials, is one failed row', async (t) => {
   const { kubeconfig, run } = await setting(t);
   const config = parse(await readFile(kubeconfig, 'utf8')) as {
@@ -203,6 +280,11 @@ test('flags of another kind of check are refused before any request', async (t) 
     [['--try', '--stemcell', 'x', '--disk-size', '1Gi'], /--disk-size must be a number of MiB/u],
     [['--try', '--stemcell', 'x', '--address', 'a.b'], /--address is not an IP address/u],
     [['--with', 'cloud-foundry', '--stemcell', 'x', '--try'], /--try is not for --with/u],
+    [
+      ['--with', 'cloud-foundry', '--stemcell', 'x', '--kubelet-root-dir', '/x'],
+      /--kubelet-root-dir is not for --with/u,
+    ],
+    [['--namespace', ''], /--namespace is not a valid name of a namespace/u],
   ] as const)
     await assert.rejects(run(args), { code: 'INVALID_ARGUMENT', message });
 });

@@ -17,11 +17,12 @@ import { namespaces, nodes, pods } from '../../kubernetes/resources.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
+import { connectWith } from '../testing/connect-with.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
 import { jsonTerminal } from '../output/json-terminal.ts';
-import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
 import { attempts } from '../../doctor/cloud-foundry-findings.ts';
-import { doctor } from './doctor.ts';
+import { doctor, runDoctor } from './doctor.ts';
 
 const healthy = attempts.map((name) => `${name}\tyes\t`).join('\n');
 const image = 'registry.example/stemcell:1';
@@ -29,9 +30,11 @@ const light = { name: 'light', version: '1', operatingSystem: 'debian-bookworm',
 
 interface Setting {
   readonly cluster: SimulatedCluster;
+  /** Examines the nodes as those of a cluster that runs images. */
   readonly run: (
     args?: readonly string[],
     context?: Partial<CommandContext>,
+    connect?: typeof withKubernetes,
   ) => Promise<RecordedOutput & { readonly exitCode: number }>;
   readonly probes: () => Promise<readonly Pod[]>;
 }
@@ -48,10 +51,12 @@ async function setting(t: TestContext, exec: () => Promise<ExecSession>): Promis
   const stemcell = join(scratch, 'stemcell.tgz');
   await packLightStemcell(light, stemcell);
   const flags = ['--with', 'cloud-foundry', '--kubeconfig', kubeconfig, '--stemcell', stemcell];
-  const run: Setting['run'] = async (args = [], context = {}) => {
+  const connected = connectWith(() => ({ version: () => Promise.resolve('v1.36.3') }));
+  const run: Setting['run'] = async (args = [], context = {}, connect = connected) => {
     const heard = recordOutput();
     const installation = { root: scratch, clusterDirectory: join(scratch, 'embedded') } as Installation;
-    const exitCode = await doctor.run([...flags, ...args], { ...heard.context, installation, ...context });
+    const all = { ...heard.context, installation, ...context };
+    const exitCode = await runDoctor([...flags, ...args], all, connect);
     return Object.assign(heard, { exitCode });
   };
   const probes = async (): Promise<readonly Pod[]> => (await cluster.api.list<Pod>(pods)).items;
@@ -172,6 +177,14 @@ test('an interrupt while a probe runs ends the command, and no pod stays', async
     message: /pods were removed: interrupted by SIGINT/u,
   });
   assert.deepEqual(await probes(), []);
+});
+
+test('a copy of the kubeconfig of an embedded cluster is refused before a pod is made', async (t) => {
+  const { run } = await setting(t, () => assert.fail('a pod was made'));
+  await assert.rejects(run([], {}, withKubernetes), {
+    code: 'NOT_SUPPORTED',
+    message: /^The embedded cluster runs no containers of images/u,
+  });
 });
 
 test('bad arguments, a heavy stemcell and the embedded cluster are refused before any request', async (t) => {

@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
+import { createConnection } from 'node:net';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { isEmbedded } from '../../doctor/cluster/cluster-facts.ts';
-import { examineCluster } from '../../doctor/cluster/examine-cluster.ts';
+import { wholeCluster } from '../../doctor/cluster/cluster-findings.ts';
+import { examineCluster, reachable } from '../../doctor/cluster/examine-cluster.ts';
 import { examineNodes } from '../../doctor/examine-nodes.ts';
-import type { Finding } from '../../doctor/finding.ts';
+import { unmet, type Finding } from '../../doctor/finding.ts';
 import { readStemcellImage, type StemcellImage } from '../../doctor/read-stemcell-image.ts';
 import { tryCluster } from '../../doctor/trial/try-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { ifAllowed } from '../../kubernetes/api.ts';
 import { runScript } from '../../kubernetes/client/exec.ts';
 import { systemClock } from '../../platform/clock.ts';
 import {
@@ -18,7 +21,7 @@ import {
   type ExaminationArguments,
   type NodesArguments,
 } from '../args/doctor-arguments.ts';
-import { expandHome } from '../args/parse-command-line.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import {
   type ChosenKubeconfig,
   embeddedKubeconfig,
@@ -27,6 +30,7 @@ import {
   withKubernetes,
 } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
+import type { Installation } from '../installation.ts';
 import { interruptible } from '../interruption.ts';
 import { nameInstalledFiles } from '../output/name-installed-files.ts';
 import { printFindings } from '../output/print-findings.ts';
@@ -46,33 +50,49 @@ export const doctor: Command = {
   summary: 'Check whether a cluster has what the CPI needs, and say what to do; --try also tries it',
   documentation: 'docs/doctor.md',
   json: true,
-  async run(args, context) {
-    const parsed = parseDoctorArguments(args);
-    const found = await (parsed.kind === 'nodes' ? nodes(parsed, context) : cluster(parsed, context));
-    const { terminal, installation } = context;
-    const findings = found.map((finding) => ({
-      ...finding,
-      remedy: nameInstalledFiles(finding.remedy, installation.root),
-    }));
-    printFindings(terminal, findings);
-    const failed = findings.filter(({ result }) => result === 'failed').length;
-    if (failed === 0) return 0;
-    terminal.error(`${failed} of ${findings.length} checks failed`);
-    return 1;
-  },
+  run: (args, context) => runDoctor(args, context),
 };
 
-/** Chooses like kubectl. If kubectl has no kubeconfig, and an embedded cluster exists, chooses that. */
+/** Runs `doctor`. Tests replace the connection. */
+export async function runDoctor(
+  args: readonly string[],
+  context: CommandContext,
+  connect: typeof withKubernetes = withKubernetes,
+): Promise<number> {
+  const parsed = parseDoctorArguments(args);
+  const found = await (parsed.kind === 'nodes'
+    ? nodes(parsed, context, connect)
+    : cluster(parsed, context, connect));
+  const { terminal, installation } = context;
+  const findings = found.map((finding) => ({
+    ...finding,
+    remedy: nameInstalledFiles(finding.remedy, installation.root),
+  }));
+  printFindings(terminal, findings);
+  const failed = findings.filter(({ result }) => result === 'failed').length;
+  if (failed === 0) return 0;
+  terminal.error(`${failed} of ${findings.length} checks failed`);
+  return 1;
+}
+
+/**
+ * Returns the named kubeconfig, else that of `$KUBECONFIG`, else `~/.kube/config` or, if there is none, that
+ * of an embedded cluster. Rejects as embeddedKubeconfig and environmentKubeconfig do.
+ */
 async function chooseCluster(
   named: string | undefined,
   { installation, environment }: CommandContext,
 ): Promise<ChosenKubeconfig> {
   const { clusterDirectory } = installation;
   const embedded = kubeconfigPath(clusterDirectory);
-  const usual = environmentKubeconfig(environment) ?? expandHome('~/.kube/config');
-  const isAbsent = named === undefined && !existsSync(usual) && existsSync(embedded);
-  const path = isAbsent ? embedded : resolve(named ?? usual);
-  return path === embedded ? embeddedKubeconfig(clusterDirectory) : { path, isEmbedded: false };
+  const usual = join(environment['HOME'] ?? homedir(), '.kube', 'config');
+  const path =
+    named ??
+    environmentKubeconfig(environment) ??
+    (existsSync(embedded) && !existsSync(usual) ? embedded : usual);
+  return resolve(path) === embedded
+    ? embeddedKubeconfig(clusterDirectory)
+    : { path: resolve(path), isEmbedded: false };
 }
 
 /** A stemcell, or no trial of it. */
@@ -80,7 +100,11 @@ async function readTrialImage({ trial }: ExaminationArguments): Promise<Stemcell
   return trial === undefined ? undefined : readStemcellImage(trial.stemcell);
 }
 
-async function cluster(request: ExaminationArguments, context: CommandContext): Promise<readonly Finding[]> {
+async function cluster(
+  request: ExaminationArguments,
+  context: CommandContext,
+  connect: typeof withKubernetes,
+): Promise<readonly Finding[]> {
   const { installation, environment, secrets, signal, terminal } = context;
   const { path: kubeconfig, isEmbedded: isKnown } = await chooseCluster(request.kubeconfig, context);
   if (isKnown && request.trial !== undefined) throw noImages('doctor --try');
@@ -89,19 +113,20 @@ async function cluster(request: ExaminationArguments, context: CommandContext): 
   const examined = { ...request, root: installation.root };
   const { findings, facts } = await interruptible(
     withLiveProgress(terminal, 'Examining the cluster', () =>
-      withKubernetes(kubeconfig, (api) => examineCluster(api, examined, systemClock), { ...access, signal }),
+      connect(kubeconfig, (api) => examineCluster(api, examined, systemClock), { ...access, signal }),
     ),
     signal,
     { result: 'The cluster was not examined, and nothing was changed', next: 'run the same command again' },
   );
+  if (facts === undefined && isKnown) return (await notRunning(installation)) ?? findings;
   if (request.trial === undefined || image === undefined || facts === undefined) return findings;
-  // A copy of its kubeconfig.
+  // With a copy of its kubeconfig.
   if (isEmbedded(facts)) throw noImages('doctor --try');
   const trial = { ...request, ...request.trial, image };
   const tried = await interruptible(
     withLiveProgress(terminal, 'Trying the cluster', () =>
       // Not with the signal: the trial removes what it made.
-      withKubernetes(
+      connect(
         kubeconfig,
         (api, login) =>
           tryCluster(trial, {
@@ -125,7 +150,7 @@ async function cluster(request: ExaminationArguments, context: CommandContext): 
 const connectTimeout = 5000;
 
 async function connectTcp(host: string, port: number): Promise<void> {
-  const socket = connect({ host, port });
+  const socket = createConnection({ host, port });
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(connectTimeout) });
   } finally {
@@ -133,24 +158,39 @@ async function connectTcp(host: string, port: number): Promise<void> {
   }
 }
 
-async function nodes(request: NodesArguments, context: CommandContext): Promise<readonly Finding[]> {
+/** Returns the row about an embedded cluster that does not run. Undefined: it runs. */
+async function notRunning(installation: Installation): Promise<readonly Finding[] | undefined> {
+  const embedded = embeddedCluster(installation);
+  if (await embedded.isRunning()) return undefined;
+  const requirement = { ...reachable, remedy: "'bosh-kubernetes up' starts it" };
+  return [unmet(requirement, wholeCluster, await embedded.describe())];
+}
+
+async function nodes(
+  request: NodesArguments,
+  context: CommandContext,
+  connect: typeof withKubernetes,
+): Promise<readonly Finding[]> {
   const { namespace, imagePullSecrets, parts } = request;
   const { terminal, secrets, environment, signal } = context;
   const { path: kubeconfig, isEmbedded: isKnown } = await chooseCluster(request.kubeconfig, context);
   if (isKnown) throw noImages('a Diego cell');
   const stemcell = await readStemcellImage(request.stemcell);
   const work = withLiveProgress(terminal, 'Examining the nodes', () =>
-    withKubernetes(
+    connect(
       kubeconfig,
-      (api, access) =>
-        examineNodes(
+      async (api, access) => {
+        // With a copy of its kubeconfig.
+        if (isEmbedded({ version: await ifAllowed(api.version()) })) throw noImages('a Diego cell');
+        return examineNodes(
           { ...stemcell, namespace, imagePullSecrets, parts },
           {
             ...{ api, clock: systemClock, signal, onProgress: (line) => terminal.error(line) },
             exec: (pod, container, command) =>
               runScript(access, { namespace, pod, container, command, deadlineMs: 30_000 }),
           },
-        ),
+        );
+      },
       { environment, context: request.context, onSecrets: secrets.add },
     ),
   );

@@ -20,8 +20,8 @@ import {
 import type { ServiceSpec } from '../../kubernetes/types/service.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Installation } from '../installation.ts';
-import { withKubernetes } from '../cluster/kubeconfig.ts';
 import { initDirector, type InitPorts } from '../commands/director-init.ts';
+import { connectWith } from './connect-with.ts';
 import { recordOutput } from './record-output.ts';
 
 export const checkout = join(import.meta.dirname, '..', '..', '..');
@@ -115,25 +115,12 @@ export async function useAccount(
 const apiGroup = 'rbac.authorization.k8s.io';
 
 /** Connects to an API that accepts Services with external addresses, which the simulated cluster rejects. */
-export const connectAccepting: typeof withKubernetes = (kubeconfig, action, options) =>
-  withKubernetes(
-    kubeconfig,
-    (api, access) => {
-      const dryRunCreate: typeof api.dryRunCreate = (resource, { ...object }) => {
-        const { externalIPs: _, ...spec } = (object as { spec?: Partial<ServiceSpec> }).spec ?? {};
-        return api.dryRunCreate(resource, { ...object, spec });
-      };
-      const accepting = new Proxy(api, {
-        get(target, key) {
-          if (key === 'dryRunCreate') return dryRunCreate;
-          const value: unknown = Reflect.get(target, key);
-          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-        },
-      });
-      return action(accepting, access);
-    },
-    options,
-  );
+export const connectAccepting = connectWith((api) => ({
+  dryRunCreate: (resource, { ...object }) => {
+    const { externalIPs: _, ...spec } = (object as { spec?: Partial<ServiceSpec> }).spec ?? {};
+    return api.dryRunCreate(resource, { ...object, spec });
+  },
+}));
 
 /** Returns code and message of the product's error with which the run is rejected. */
 export async function problemOf(run: Promise<unknown>): Promise<string> {

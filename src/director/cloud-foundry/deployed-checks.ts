@@ -140,6 +140,14 @@ export function unnamedChecks(
   return [{ name, result: 'ok', detail: `kept, because it is deployed: --layout ${layout}${flags}` }];
 }
 
+/** Returns the finding of a run that could not find out whether a Cloud Foundry is deployed. */
+export function unknownFoundryCheck(namespace: string): Check {
+  const detail =
+    `you may not list pods in '${namespace}', so it is not known whether one is deployed there; if one is, name --with cloud-foundry ` +
+    'with its --layout and --system-domain';
+  return { name: 'Cloud Foundry', result: 'unknown', detail };
+}
+
 /** The files that differ between the layouts. */
 const filesOfLayout = [commandsFile, `${foundryFolder}/cloud-config.yml`, `${foundryFolder}/vars.yml`];
 

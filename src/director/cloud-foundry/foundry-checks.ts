@@ -1,7 +1,7 @@
 import { findStorageClass, defaultClassName } from '../../cpi/disk/classes.ts';
 import { attachmentRequests } from '../../cpi/disk/attach/attachment-pod-spec.ts';
 import { addAmounts, type Amounts } from '../../kubernetes/types/usage.ts';
-import type { ClusterFacts } from '../../doctor/cluster/cluster-facts.ts';
+import type { ClusterFacts, ServiceRejection } from '../../doctor/cluster/cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
 import { isNodeAddress, nodeAddress } from '../../doctor/cluster/node-address.ts';
 import {
@@ -41,8 +41,8 @@ export interface FoundryFacts {
   /** Undefined: the user may not list nodes and pods. Pods of the same Cloud Foundry count as room. */
   readonly rooms: readonly NodeRoom[] | undefined;
   readonly names: readonly ResolvedName[];
-  /** The message with which the API rejects the node's address at a Service; '' if it accepts it. */
-  readonly externalIpRejection: string;
+  /** About a Service with the node's address. */
+  readonly externalIpRejection: ServiceRejection;
 }
 
 /** Returns all findings about Cloud Foundry in a cluster, in the order of the table. */
@@ -105,6 +105,11 @@ function externalIpCheck(
 ): Check {
   const name = 'Address of Services';
   const address = variables['node_address'] ?? '';
+  if (externalIpRejection === undefined)
+    return {
+      ...{ name, result: 'unknown' },
+      detail: `you may not create Services, so it was not checked that one can have the address ${address}`,
+    };
   if (externalIpRejection !== '')
     return missing(
       name,

@@ -7,7 +7,7 @@ import {
   type VolumeAttributesClass,
   type VolumeSnapshotClass,
 } from '../../kubernetes/types/storage.ts';
-import { met, notAllowed, unmet, type Finding, type Requirement } from '../finding.ts';
+import { met, notAllowed, unchecked, unmet, type Finding, type Requirement } from '../finding.ts';
 import { wholeCluster } from './cluster-findings.ts';
 
 /** The classes of a cluster. Undefined: the user may not list them. Empty: also if they are not served. */
@@ -31,32 +31,46 @@ export function classFindings(found: Classes, nodes: readonly Node[] | undefined
   const { classes } = found;
   if (classes === undefined)
     return [notAllowed(storageClass, wholeCluster, 'list storageclasses.storage.k8s.io')];
-  const zones = new Set(nodes?.map(({ metadata }) => metadata.labels?.[zoneLabel]));
+  const zones = nodes && new Set(nodes.map(({ metadata }) => metadata.labels?.[zoneLabel]));
   return classes.map((each) => {
+    const { name } = each.metadata;
     const detail = describeClass(each, found);
-    const isMisplaced = each.volumeBindingMode !== 'WaitForFirstConsumer' && zones.size > 1;
-    return isMisplaced
-      ? unmet(storageClass, each.metadata.name, `${detail}; a volume may be in another zone than its VM`)
-      : met(storageClass, each.metadata.name, detail);
+    if (each.volumeBindingMode === 'WaitForFirstConsumer' || (zones !== undefined && zones.size < 2))
+      return met(storageClass, name, detail);
+    if (zones !== undefined)
+      return unmet(storageClass, name, `${detail}; a volume may be in another zone than its VM`);
+    return unchecked(storageClass, name, {
+      detail: `${detail}; you may not list nodes, so their zones are not known`,
+      remedy: `use a kubeconfig with the right to list nodes; if they are in several zones, ${storageClass.remedy}`,
+    });
   });
 }
 
 function describeClass(
   { provisioner, volumeBindingMode, allowVolumeExpansion, reclaimPolicy, metadata }: StorageClass,
-  { classes = [], snapshotClasses = [], attributesClasses = [] }: Classes,
+  { classes = [], snapshotClasses, attributesClasses }: Classes,
 ): string {
-  const named = (all: readonly { readonly metadata: { readonly name: string } }[]): string =>
-    all.map((each) => each.metadata.name).join(', ');
-  const snapshots = named(snapshotClasses.filter(({ driver }) => driver === provisioner));
-  const attributes = named(attributesClasses.filter(({ driverName }) => driverName === provisioner));
+  const named = (
+    title: string,
+    all: readonly { readonly metadata: { readonly name: string } }[] | undefined,
+  ): readonly string[] => {
+    if (all === undefined) return [`${title}: not known`];
+    return all.length === 0 ? [] : [`${title}: ${all.map((each) => each.metadata.name).join(', ')}`];
+  };
   return [
     provisioner === noProvisioner ? 'volumes that an operator made' : provisioner,
     ...(defaultClassName(classes) === metadata.name ? ['default'] : []),
     volumeBindingMode === 'WaitForFirstConsumer' ? 'binds at the node of the VM' : 'binds at once',
     allowVolumeExpansion === true ? 'disks grow' : 'larger disks are copied',
     ...(reclaimPolicy === 'Retain' ? ['volumes of deleted disks stay'] : []),
-    ...(snapshots === '' ? [] : [`snapshots: ${snapshots}`]),
-    ...(attributes === '' ? [] : [`attributes: ${attributes}`]),
+    ...named(
+      'snapshots',
+      snapshotClasses?.filter(({ driver }) => driver === provisioner),
+    ),
+    ...named(
+      'attributes',
+      attributesClasses?.filter(({ driverName }) => driverName === provisioner),
+    ),
   ].join(', ');
 }
 

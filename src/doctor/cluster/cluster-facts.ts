@@ -1,5 +1,6 @@
 import { isSameAddress } from '../../bosh/manifest/ip-range.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../../kubernetes/address-pinning.ts';
+import { isRoleRefusal } from '../../cpi/vm/quota.ts';
 import { ifAllowed, type Resource } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { RestApi } from '../../kubernetes/client/rest-api.ts';
@@ -37,11 +38,12 @@ export interface ClusterFacts extends VmNamespaces {
   /** The API groups that the cluster serves. */
   readonly groups: readonly string[] | undefined;
   /** False: the namespace of the VMs does not exist. */
-  readonly hasNamespace: boolean;
-  readonly hasDiskNamespace: boolean;
-  readonly hasAccount: boolean;
-  /** Undefined: one of the namespaces does not exist. */
-  readonly admission: PodAdmission | undefined;
+  readonly hasNamespace: boolean | undefined;
+  readonly hasDiskNamespace: boolean | undefined;
+  /** False: the namespace of the VMs has no service account of the CPI (`accountName`). */
+  readonly hasAccount: boolean | undefined;
+  /** In a namespace that does not exist, the API rejects each pod. */
+  readonly admission: PodAdmission;
   readonly classes: readonly StorageClass[] | undefined;
   readonly fixedIpSupport: PinningNetwork | 'static-ip' | 'none' | undefined;
   readonly nodes: readonly Node[] | undefined;
@@ -57,25 +59,32 @@ export const isEmbedded = ({ version }: Pick<ClusterFacts, 'version'>): boolean 
 /** Reads all facts about a cluster for VMs and disks in these namespaces. Changes nothing. */
 export async function readClusterFacts(api: ClusterApi, vms: VmNamespaces): Promise<ClusterFacts> {
   const { namespace, diskNamespace } = vms;
-  const [version, groups, found, hasDisks, hasAccount, classes, allNodes, allPods, allServices] =
-    await Promise.all([
-      ifAllowed(api.version()),
-      ifAllowed(api.groups()),
-      exists(api, { resource: namespaces, name: namespace }),
-      exists(api, { resource: namespaces, name: diskNamespace }),
-      exists(api, { resource: serviceAccounts, namespace, name: accountName }),
-      ifAllowed(api.list<StorageClass>(storageClasses)),
-      ifAllowed(api.list<Node>(nodes)),
-      ifAllowed(api.list<Pod>(pods)),
-      ifAllowed(api.list<Service>(services)),
-    ]);
-  // if the user may not read the namespace, the check of rights reports that
-  const [hasNamespace, hasDiskNamespace] = [found ?? true, hasDisks ?? true];
+  const [
+    version,
+    groups,
+    hasNamespace,
+    hasDiskNamespace,
+    hasAccount,
+    classes,
+    allNodes,
+    allPods,
+    allServices,
+  ] = await Promise.all([
+    ifAllowed(api.version()),
+    ifAllowed(api.groups()),
+    exists(api, { resource: namespaces, name: namespace }),
+    exists(api, { resource: namespaces, name: diskNamespace }),
+    exists(api, { resource: serviceAccounts, namespace, name: accountName }),
+    ifAllowed(api.list<StorageClass>(storageClasses)),
+    ifAllowed(api.list<Node>(nodes)),
+    ifAllowed(api.list<Pod>(pods)),
+    ifAllowed(api.list<Service>(services)),
+  ]);
   return {
     ...{ version, groups, namespace, diskNamespace, hasNamespace, hasDiskNamespace },
-    // the account cannot exist without its namespace
-    hasAccount: hasAccount ?? false,
-    admission: hasNamespace && hasDiskNamespace ? await tryPods(api, vms) : undefined,
+    // the account cannot exist without its namespace, also if the user may not read it
+    hasAccount: hasNamespace === false ? false : hasAccount,
+    admission: await tryPods(api, vms),
     classes: classes?.items,
     fixedIpSupport: await readFixedIpSupport(api, groups),
     nodes: allNodes?.items,
@@ -85,23 +94,34 @@ export async function readClusterFacts(api: ClusterApi, vms: VmNamespaces): Prom
 }
 
 /**
- * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
- * facts show that a Service has the address already.
+ * The message with which the API rejects a Service; '' if it accepts it; undefined if the user may not create
+ * Services.
  */
-export function tryClusterIp(api: ClusterApi, facts: ClusterFacts, address: string): Promise<string> {
+export type ServiceRejection = string | undefined;
+
+/** Tries a Service with that cluster IP. '' also if the facts show that a Service has the address already. */
+export function tryClusterIp(
+  api: ClusterApi,
+  facts: ClusterFacts,
+  address: string,
+): Promise<ServiceRejection> {
   const isTaken = facts.services?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address));
   return isTaken === true ? Promise.resolve('') : tryService(api, facts, { clusterIP: address });
 }
 
-/** Creates a Service in a dry run. Returns the message with which the API rejects it; '' if it accepts it. */
+/** Creates a Service in a dry run, in the namespace `default` if that of the VMs does not exist. */
 export async function tryService(
   api: ClusterApi,
   { hasNamespace, namespace }: ClusterFacts,
   spec: Service['spec'],
-): Promise<string> {
+): Promise<ServiceRejection> {
   const service: Service = {
     ...{ apiVersion: 'v1', kind: 'Service' },
-    metadata: { name: '', generateName: 'dry-run-', namespace: hasNamespace ? namespace : 'default' },
+    metadata: {
+      name: '',
+      generateName: 'dry-run-',
+      namespace: hasNamespace === false ? 'default' : namespace,
+    },
     spec: { ports: [{ port: 25555 }], ...spec },
   };
   try {
@@ -109,7 +129,8 @@ export async function tryService(
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
-    return error.message;
+    const { message } = error;
+    return isRoleRefusal(error) ? undefined : message;
   }
 }
 

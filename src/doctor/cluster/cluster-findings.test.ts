@@ -64,9 +64,16 @@ test('a class that binds at once is a warning if the nodes are in several zones'
       ['warning', 'ok'],
     ],
   );
-  const [first] = classFindings(found, undefined);
   const detail = 'csi.example, binds at once, larger disks are copied, snapshots: s, attributes: fast';
-  assert.equal(first?.detail, detail);
+  assert.equal(classFindings(found, [inZone('z1')])[0]?.detail, detail);
+});
+
+test('what a user may not list is not known, and does not count as absent', () => {
+  const found = { classes: [storageClass('a')], snapshotClasses: undefined, attributesClasses: undefined };
+  const [finding] = classFindings(found, undefined);
+  assert.equal(finding?.result, 'unknown');
+  assert.match(finding.detail, /snapshots: not known, attributes: not known; you may not list nodes/u);
+  assert.match(finding.remedy, /the right to list nodes/u);
 });
 
 test('no class at all has failed; classes that may not be read are unknown', () => {

@@ -3,7 +3,7 @@ import { whyClosed, type Node } from '../../kubernetes/types/node.ts';
 import { truncateAtWord } from '../../errors/text.ts';
 import { met, notAllowed, unchecked, unmet, type Finding, type Requirement } from '../finding.ts';
 import type { Account } from './access-review.ts';
-import type { ClusterFacts } from './cluster-facts.ts';
+import { clusterNamespace, type ClusterFacts } from './cluster-facts.ts';
 import {
   amountsIn,
   describeRequests,
@@ -109,37 +109,43 @@ const maxMessageLength = 200;
 /** Returns which pods of the CPI the namespaces admit. */
 export function admissionFindings(facts: ClusterFacts): Finding[] {
   const { namespace, diskNamespace, hasNamespace, hasDiskNamespace, admission } = facts;
-  const right = (where: string): string => `create pods in '${where}'`;
-  const finding = admission === undefined ? undefined : profilesFinding(namespace, admission.vms);
-  const attachment = admission?.attachment;
-  return [
-    !hasNamespace
-      ? missingNamespace(podSecurity, namespace, 'kubectl apply -k manifests/rbac')
-      : (finding ?? notAllowed(podSecurity, namespace, right(namespace))),
-    ...(hasDiskNamespace && hasNamespace
-      ? [
-          attachment === undefined
-            ? notAllowed(hotAttach, diskNamespace, right(diskNamespace))
-            : attachment === ''
-              ? met(hotAttach, diskNamespace, 'admitted')
-              : unmet(withLabel(hotAttach, diskNamespace, attachment), diskNamespace, shorten(attachment)),
-        ]
-      : diskNamespace === namespace || hasDiskNamespace
-        ? []
-        : [missingNamespace(hotAttach, diskNamespace, 'kubectl apply -k manifests/rbac/disks')]),
-  ];
+  const vms =
+    hasNamespace === false
+      ? missingNamespace(podSecurity, namespace, applyRoles(namespace))
+      : profilesFinding(namespace, admission.vms);
+  if (hasDiskNamespace !== false) return [vms, attachmentFinding(diskNamespace, admission.attachment)];
+  if (diskNamespace === namespace) return [vms];
+  return [vms, missingNamespace(hotAttach, diskNamespace, applyDiskRoles(diskNamespace))];
 }
 
-const missingNamespace = (requirement: Requirement, namespace: string, command: string): Finding =>
-  unmet({ ...requirement, remedy: command }, namespace, 'the namespace does not exist yet');
+const missingNamespace = (requirement: Requirement, namespace: string, remedy: string): Finding =>
+  unmet({ ...requirement, remedy }, namespace, 'the namespace does not exist yet');
 
-/** Returns which profiles a VM can have there. Undefined: the user may not create pods. */
-function profilesFinding(
-  namespace: string,
-  rejections: NonNullable<ClusterFacts['admission']>['vms'],
-): Finding | undefined {
+/** Returns how an administrator creates the namespace of the VMs, with the account and the roles of the CPI. */
+export const applyRoles = (namespace: string): string =>
+  namespace === clusterNamespace
+    ? 'kubectl apply -k manifests/rbac'
+    : `apply a copy of manifests/rbac whose kustomization.yaml has the namespace '${namespace}'`;
+
+/** Returns how an administrator creates the namespace of the disks, with the role of the CPI there. */
+export const applyDiskRoles = (namespace: string): string =>
+  namespace === 'bosh-disks'
+    ? 'kubectl apply -k manifests/rbac/disks'
+    : `apply a copy of manifests/rbac/disks whose files have the namespace '${namespace}' instead of 'bosh-disks'`;
+
+const createPods = (namespace: string): string => `create pods in '${namespace}'`;
+
+/** Returns whether a disk can be attached to a running VM. */
+function attachmentFinding(namespace: string, rejection: ClusterFacts['admission']['attachment']): Finding {
+  if (rejection === undefined) return notAllowed(hotAttach, namespace, createPods(namespace));
+  if (rejection === '') return met(hotAttach, namespace, 'admitted');
+  return unmet(withLabel(hotAttach, namespace, rejection), namespace, shorten(rejection));
+}
+
+/** Returns which profiles a VM can have there. */
+function profilesFinding(namespace: string, rejections: ClusterFacts['admission']['vms']): Finding {
   const { privileged } = rejections;
-  if (privileged === undefined) return undefined;
+  if (privileged === undefined) return notAllowed(podSecurity, namespace, createPods(namespace));
   const admitted = profiles.filter((profile) => rejections[profile] === '');
   if (privileged === '')
     return met(podSecurity, namespace, `admits VMs of the profiles ${admitted.join(', ')}`);

@@ -8,9 +8,17 @@ import type { Clock } from '../../platform/clock.ts';
 import { unmet, type Finding, type Requirement } from '../finding.ts';
 import { readDeniedPermissions, type Account } from './access-review.ts';
 import { classFindings, defaultClassFinding, snapshotFinding } from './class-findings.ts';
-import { isEmbedded, readClusterFacts, type ClusterApi, type ClusterFacts } from './cluster-facts.ts';
+import {
+  accountName,
+  isEmbedded,
+  readClusterFacts,
+  type ClusterApi,
+  type ClusterFacts,
+} from './cluster-facts.ts';
 import {
   admissionFindings,
+  applyDiskRoles,
+  applyRoles,
   clockFinding,
   fixedAddressFinding,
   multusFinding,
@@ -82,7 +90,8 @@ export async function examineCluster(
   }
 }
 
-const reachable: Requirement = {
+/** What every other check needs. */
+export const reachable: Requirement = {
   ...{ check: 'Kubernetes API', neededBy: 'everything', otherwise: 'failed' },
   remedy:
     'check the server of the kubeconfig and the way to it, for example with kubectl version, or name another kubeconfig with --kubeconfig',
@@ -152,41 +161,42 @@ function rightsOf(
   { namespace, diskNamespace, account }: ClusterRequest,
   { vms, disks, cluster, tunnel }: Roles,
 ): (readonly [Requirement, readonly Permission[]])[] {
-  const grant = (role: string): string =>
-    account === undefined
-      ? `have an administrator bind manifests/rbac/${role} to you, or check the account of the CPI with --as ` +
-        `system:serviceaccount:${namespace}:bosh-cpi`
-      : `kubectl apply -k manifests/rbac (manifests/rbac/${role})`;
-  const check = (requirement: Omit<Requirement, 'remedy'>, role: string): Requirement => ({
-    ...requirement,
-    remedy: grant(role),
-  });
+  const isOfManifests = account?.namespace === namespace && account.name === accountName;
+  const grant = (role: string, apply: string): string => {
+    if (isOfManifests) return `${apply} (${role})`;
+    if (account !== undefined) return `have an administrator bind ${role} to this account`;
+    return (
+      `have an administrator bind ${role} to you, or check the account of the CPI with --as ` +
+      `system:serviceaccount:${namespace}:${accountName}`
+    );
+  };
   const cpi = 'each call of the CPI';
   const separate = diskNamespace !== namespace;
   return [
     [
-      check({ check: 'Rights of the CPI', neededBy: cpi, otherwise: 'failed' }, 'namespaced.yaml'),
+      {
+        ...{ check: 'Rights of the CPI', neededBy: cpi, otherwise: 'failed' },
+        remedy: grant('manifests/rbac/namespaced.yaml', applyRoles(namespace)),
+      },
       permissionsIn(namespace, vms),
     ],
     ...(separate
       ? [
           [
-            check(
-              { check: 'Rights for disks', neededBy: cpi, otherwise: 'failed' },
-              'disks/disk-namespace.yaml',
-            ),
+            {
+              ...{ check: 'Rights for disks', neededBy: cpi, otherwise: 'failed' as const },
+              remedy: grant('manifests/rbac/disks/disk-namespace.yaml', applyDiskRoles(diskNamespace)),
+            },
             permissionsIn(diskNamespace, disks),
           ] as const,
         ]
       : []),
     [
-      check(
-        {
-          check: 'Rights in the cluster',
-          ...{ neededBy: 'features that manifests/rbac/cluster.yaml names', otherwise: 'warning' },
-        },
-        'cluster.yaml',
-      ),
+      {
+        ...{ check: 'Rights in the cluster', otherwise: 'warning' as const },
+        neededBy: 'features that manifests/rbac/cluster.yaml names',
+        remedy: grant('manifests/rbac/cluster.yaml', applyRoles(namespace)),
+      },
       permissionsIn(namespace, cluster),
     ],
     ...(account === undefined ? operatorRights(namespace, { vms, disks, cluster, tunnel }) : []),

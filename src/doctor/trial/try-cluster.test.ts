@@ -14,10 +14,13 @@ import {
   services,
   storageClasses,
 } from '../../kubernetes/resources.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { apiWith, forbidden } from '../../kubernetes/testing/api-with.ts';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { openApi } from '../../kubernetes/client/rest-api.ts';
 import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
-import { readClusterFacts } from '../cluster/cluster-facts.ts';
+import { readClusterFacts, type ClusterFacts } from '../cluster/cluster-facts.ts';
 import type { Finding } from '../finding.ts';
 import { trialCall, type TrialPorts } from './trial-call.ts';
 import { tryCluster, type TrialRequest } from './try-cluster.ts';
@@ -39,8 +42,10 @@ interface Setting {
   readonly left: () => Promise<string[]>;
   readonly run: (changes?: {
     readonly exec?: CallContext['exec'];
+    readonly api?: KubernetesApi;
     readonly signal?: AbortSignal;
     readonly request?: Partial<TrialRequest>;
+    readonly facts?: Partial<ClusterFacts>;
   }) => Promise<readonly Finding[]>;
 }
 
@@ -64,11 +69,17 @@ async function setting(t: TestContext): Promise<Setting> {
     return all.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
   };
   const run: Setting['run'] = async ({ exec = successful, signal, ...changes } = {}) => {
-    const facts = await readClusterFacts(rest, request);
+    const facts = { ...(await readClusterFacts(rest, request)), ...changes.facts };
     return tryCluster(
       { ...request, ...changes.request },
       {
-        ...{ ...ports, exec, facts, connect: () => Promise.resolve() },
+        ...{
+          ...ports,
+          ...(changes.api && { api: changes.api }),
+          exec,
+          facts,
+          connect: () => Promise.resolve(),
+        },
         signal: signal ?? new AbortController().signal,
       },
     );
@@ -96,6 +107,17 @@ test('a trial tries each part and leaves nothing, and removes only what a killed
   assert.deepEqual(await left(), [disk]);
 });
 
+test('objects that the user may create but not delete are a failed row', async (t) => {
+  const { cluster, left, run } = await setting(t);
+  const refused = (): Promise<never> => Promise.reject(forbidden('delete', pods));
+  const findings = await run({ api: apiWith<KubernetesApi>(cluster.api, { delete: refused }) });
+  assert.equal(summary(findings).at(-1), 'Removal: failed', JSON.stringify(findings));
+  assert.match(findings.at(-1)?.remedy ?? '', /director-id=bosh-kubernetes-doctor/u);
+  assert.notDeepEqual(await left(), []);
+  const again = await run({ api: apiWith<KubernetesApi>(cluster.api, { delete: refused }) });
+  assert.deepEqual(summary(again), ['Trial: unknown']);
+});
+
 test('an interrupted trial ends with the reason of the signal, and leaves nothing', async (t) => {
   const { left, run } = await setting(t);
   const interrupted = new AbortController();
@@ -111,6 +133,26 @@ test('an interrupted trial ends with the reason of the signal, and leaves nothin
     seen.join(),
   );
   assert.deepEqual(await left(), []);
+});
+
+test('an interrupt that a method of the CPI reports as its own error ends the trial, too', async (t) => {
+  const { left, run } = await setting(t);
+  const interrupted = new AbortController();
+  const exec: CallContext['exec'] = (command) => {
+    if (!command.command.includes('doctor')) return successful(command);
+    interrupted.abort(new Error('interrupted by SIGINT'));
+    return Promise.reject(new ProductError('DEADLINE', 'the command was stopped'));
+  };
+  await assert.rejects(run({ exec, signal: interrupted.signal }), /interrupted by SIGINT/u);
+  assert.deepEqual(await left(), []);
+});
+
+test('the node port is tried by a user who may only get nodes, and on a node that is new', async (t) => {
+  const { run } = await setting(t);
+  for (const nodes of [undefined, []]) {
+    const findings = await run({ facts: { nodes } });
+    assert.equal(findings[1]?.result, 'ok', JSON.stringify(findings));
+  }
 });
 
 test('a disk that cannot be written has failed, and is removed', async (t) => {

@@ -42,15 +42,18 @@ const removal: Requirement = {
 export async function tryCluster(request: TrialRequest, context: TrialContext): Promise<Finding[]> {
   const { signal, onProgress } = context;
   const call = trialCall(request, context);
-  const before = await remove(call, request);
+  const { namespace } = request;
+  const before = await remove(call, (error) => notMade(error, namespace));
   if (before !== undefined) return [before];
   try {
     const findings = await runTrial(request, context);
+    // A method of the CPI may have reported the interrupt as its own error, which is then only a row.
+    signal.throwIfAborted();
     onProgress('Removing what the trial made');
-    const after = await remove(call, request);
+    const after = await remove(call, (error) => notRemoved(error, namespace));
     return after === undefined ? findings : [...findings, after];
   } catch (error) {
-    const left = await remove(call, request);
+    const left = await remove(call, (failure) => notRemoved(failure, namespace));
     onProgress(left === undefined ? 'What the trial made was removed' : `${left.detail}; ${left.remedy}`);
     signal.throwIfAborted();
     throw error;
@@ -58,24 +61,31 @@ export async function tryCluster(request: TrialRequest, context: TrialContext): 
 }
 
 /** Returns the row of a removal that was not possible. */
-async function remove(call: CallContext, { namespace }: TrialRequest): Promise<Finding | undefined> {
+async function remove(call: CallContext, rowOf: (error: unknown) => Finding): Promise<Finding | undefined> {
   try {
     await removeTrials(call);
     return undefined;
   } catch (error) {
-    const message = messageOf(error);
-    if (!isRoleRefusal(error)) return unmet(removal, namespace, message);
-    return unchecked({ ...removal, check: 'Trial' }, namespace, {
-      ...{ detail: `it was not made: ${message}`, remedy: 'use a kubeconfig with the rights of the CPI' },
-    });
+    return rowOf(error);
   }
+}
+
+const notRemoved = (error: unknown, namespace: string): Finding =>
+  unmet(removal, namespace, messageOf(error));
+
+/** The objects of earlier trials could not be removed, so this trial has made none. */
+function notMade(error: unknown, namespace: string): Finding {
+  if (!isRoleRefusal(error)) return notRemoved(error, namespace);
+  const detail = `it was not made: ${messageOf(error)}`;
+  const remedy = 'use a kubeconfig with the rights of the CPI';
+  return unchecked({ ...removal, check: 'Trial' }, namespace, { detail, remedy });
 }
 
 async function runTrial(request: TrialRequest, context: TrialContext): Promise<Finding[]> {
   const { facts, signal, onProgress } = context;
   const call = trialCall(request, { ...context, ...untilAborted(context, signal) });
   // the profile with the most rights that the namespace admits
-  const profile = profiles.find((each) => facts.admission?.vms[each] === '') ?? 'privileged';
+  const profile = profiles.find((each) => facts.admission.vms[each] === '') ?? 'privileged';
   const vmRequest = { ...request, profile };
   onProgress(`Starting a VM of the profile ${profile} in namespace ${request.namespace}`);
   const [started, vm] = await tryVm(call, vmRequest);
@@ -96,8 +106,8 @@ async function tryAddress(
 ): Promise<Finding[]> {
   const address = request.address ?? vm.address;
   const { fixedIpSupport = 'none' } = facts;
-  const isKnown = request.address !== undefined || fixedIpSupport !== 'none';
-  if (!isKnown || address === undefined) return [];
+  const isTried = request.address !== undefined || fixedIpSupport !== 'none';
+  if (!isTried || address === undefined) return [];
   onProgress(`Starting a VM with the address ${address}`);
   return [await tryFixedAddress(call, { ...request, address }, vm)];
 }

@@ -7,12 +7,13 @@ import { formatStemcellCid } from '../../cpi/stemcell/stemcell-cid.ts';
 import { podReference } from '../../cpi/objects/names.ts';
 import { createVm } from '../../cpi/vm/create-vm.ts';
 import { deleteVm } from '../../cpi/vm/delete-vm.ts';
-import { services } from '../../kubernetes/resources.ts';
+import { ifAllowed } from '../../kubernetes/api.ts';
+import { nodes, services } from '../../kubernetes/resources.ts';
+import type { Node } from '../../kubernetes/types/node.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { poll } from '../../platform/poll.ts';
-import type { ClusterFacts } from '../cluster/cluster-facts.ts';
 import { nodeAddress } from '../cluster/node-address.ts';
 import { met, notAllowed, unmet, type Finding, type Requirement } from '../finding.ts';
 import type { StemcellImage } from '../read-stemcell-image.ts';
@@ -98,17 +99,16 @@ export async function tryNodePort(
   call: CallContext,
   vm: StartedVm,
   {
-    facts,
     connect,
     signal,
   }: {
-    readonly facts: Pick<ClusterFacts, 'nodes'>;
     readonly connect: (host: string, port: number) => Promise<void>;
     readonly signal: AbortSignal;
   },
 ): Promise<Finding> {
-  const node = facts.nodes?.find(({ metadata }) => metadata.name === vm.nodeName);
-  if (node === undefined) return notAllowed(nodePort, vm.nodeName, 'list nodes');
+  // Not from the facts, which do not have a node that an autoscaler made for this VM.
+  const node = await ifAllowed(call.api.get<Node>({ resource: nodes, name: vm.nodeName }));
+  if (node === undefined) return notAllowed(nodePort, vm.nodeName, 'get nodes');
   const host = nodeAddress({ nodes: [node] }, ['ExternalIP', 'InternalIP']);
   const reference = { resource: services, namespace: call.namespace, name: vm.service };
   const { spec } = await call.api.get<Service>(reference);
