@@ -38,7 +38,7 @@ async function findDeployments(word: string): Promise<readonly Candidate[]> {
   const directory = expandHome(typed === '' ? '.' : typed);
   const entries = await readdir(directory, { withFileTypes: true });
   const found = await Promise.all(
-    entries.map((entry) => {
+    entries.map(async (entry): Promise<readonly Candidate[]> => {
       const path = join(directory, entry.name);
       const candidate = async (files: DeploymentFiles): Promise<readonly Candidate[]> => {
         const state = await files.readState();
