@@ -29,19 +29,19 @@ test('no deployment and no cluster is created in the folder of the npm package',
   const refused = { code: 'INVALID_ARGUMENT', message: /would be in the npm package/u };
   const state = ['--state', join(project, 'state.json')];
   const creds = ['--vars-store', join(project, 'creds.yml')];
-  for (const [run, args] of [
-    [up.run, [manifest]],
-    [up.run, [manifest, ...state]],
-    [createEnv.run, [manifest]],
-    [createEnv.run, [join(project, 'link', 'manifest.yml')]],
-    [createEnv.run, [manifest, ...state, '--vars-store', join(example, 'creds.yml')]],
+  for (const [command, args] of [
+    [up, [manifest]],
+    [up, [manifest, ...state]],
+    [createEnv, [manifest]],
+    [createEnv, [join(project, 'link', 'manifest.yml')]],
+    [createEnv, [manifest, ...state, '--vars-store', join(example, 'creds.yml')]],
   ] as const)
-    await assert.rejects(run(args, start(project)), refused, args.join(' '));
-  for (const [run, args] of [
-    [up.run, [manifest, ...state, ...creds]],
-    [cluster.run, ['start']],
+    await assert.rejects(command.run(args, start(project)), refused, args.join(' '));
+  for (const [command, args] of [
+    [up, [manifest, ...state, ...creds]],
+    [cluster, ['start']],
   ] as const)
-    await assert.rejects(run(args, start(example)), refused, args.join(' '));
+    await assert.rejects(command.run(args, start(example)), refused, args.join(' '));
   assert.deepEqual(await readdir(example), ['manifest.yml']);
   await assertOutsideOfPackage(join(project, 'node_modules', 'bosh-kubernetes-2', 'x'), {
     isPackage: true,
