@@ -15,8 +15,8 @@ const head = `# Commands
 A shell completes commands, flags, their values, and file names. For commands that need a deployment, such as \`ssh\`, \`logs\` and
 \`delete-env\`, it offers the manifests with a state file and the folders of directors; zsh and fish show the VM and the disks of each. For
 \`state restore\`, \`--vm\` and \`--disk\` offer what the record of the deployment's CPI calls names (\`STATE.trace\`). Completion reads only
-files of this machine, so no cluster has to run. \`bosh-kubernetes\` has to be on \`PATH\`, for example by
-\`PATH=$PWD/node_modules/.bin:$PATH\`, or you type its path.
+files of this machine, so no cluster has to run. \`bosh-kubernetes\` has to be [on
+\`PATH\`](installing.md#the-command), or you type its path.
 
 | shell | for this session | for every session |
 |---|---|---|
