@@ -20,8 +20,9 @@ const isReady =
   ['stop', 'status', 'destroy', '__complete'].includes(command) && wasInstalled() && existsSync(commandLine);
 // A shell that completes a command line waits for it, and shows no progress.
 if (!isReady && command === '__complete') process.exit(0);
-// Options may name another cluster.
-const isOfHere = args.every((word) => !word.startsWith('-'));
+// Options, and for status also KUBECONFIG, may name another cluster.
+const isOfHere =
+  args.every((word) => !word.startsWith('-')) && (command === 'stop' || !process.env.KUBECONFIG);
 if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
   const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
   if (!existsSync(join(home, 'cluster'))) {

@@ -7,5 +7,5 @@ import { commandDocs } from './command-docs.ts';
 
 test('docs/commands.md is what scripts/write-command-docs.ts writes', async () => {
   const page = await readFile(join(import.meta.dirname, '..', 'docs', 'commands.md'), 'utf8');
-  assert.equal(page, commandDocs(commands));
+  assert.equal(page, commandDocs(commands), 'run: node scripts/run.mjs scripts/write-command-docs.ts');
 });

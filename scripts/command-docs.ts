@@ -1,6 +1,9 @@
 import { flagWithValue } from '../src/cli/args/flags.ts';
 import type { Command, SubCommand } from '../src/cli/command.ts';
+import { completionExamples } from '../src/cli/commands/completion.ts';
 import { allFlags } from '../src/cli/output/usage.ts';
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 const head = `# Commands
 
@@ -10,15 +13,16 @@ const head = `# Commands
 ## Completion
 
 A shell completes commands, flags, their values, and file names. For commands that need a deployment, such as \`ssh\`, \`logs\` and
-\`delete-env\`, it offers the manifests with a state file and the folders of directors; zsh and fish show the VM and the disks of each. It
-reads only files of this machine, so no cluster has to run. \`bosh-kubernetes\` has to be on \`PATH\`, for example by
-\`PATH=$PWD/node_modules/.bin:$PATH\`, or you type its path.
+\`delete-env\`, it offers the manifests with a state file and the folders of directors; zsh and fish show the VM and the disks of each. For
+\`state restore\`, \`--vm\` and \`--disk\` offer what the record of the deployment's CPI calls names (\`STATE.trace\`). Completion reads only
+files of this machine, so no cluster has to run. \`bosh-kubernetes\` has to be [on
+\`PATH\`](installing.md#the-command), or you type its path.
 
 | shell | for this session | for every session |
 |---|---|---|
-| bash | \`source <(bosh-kubernetes completion bash)\` | \`bosh-kubernetes completion bash > ~/.local/share/bash-completion/completions/bosh-kubernetes\` (needs the package bash-completion and that folder), or the line of the session in \`~/.bashrc\` |
+| bash | \`source <(bosh-kubernetes completion bash)\` | \`bosh-kubernetes completion bash ${cell(completionExamples.bash)}\` (needs the package bash-completion), or the line of the session in \`~/.bashrc\` |
 | zsh | \`source <(bosh-kubernetes completion zsh)\` after \`compinit\` | \`bosh-kubernetes completion zsh > DIRECTORY/_bosh-kubernetes\`, with a directory of \`fpath\` |
-| fish | \`bosh-kubernetes completion fish \\| source\` | \`bosh-kubernetes completion fish > ~/.config/fish/completions/bosh-kubernetes.fish\` |
+| fish | \`bosh-kubernetes completion fish \\| source\` | \`bosh-kubernetes completion fish ${cell(completionExamples.fish)}\` |
 
 ## Output
 
@@ -74,7 +78,5 @@ function flagRows(entries: readonly Entry[]): string {
     .map(([row, names]) => row.replace('COMMANDS', names.join(', ')))
     .join('');
 }
-
-const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 const code = (text: string): string => `\`${cell(text)}\``;

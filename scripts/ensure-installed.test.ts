@@ -37,6 +37,21 @@ test('a running deployment can still be stopped if npm failed before it removed 
   }
 });
 
+test('without a cluster, stop and status install nothing, unless status may be for the cluster of $KUBECONFIG', async (t) => {
+  const checkout = await smallCheckout(t);
+  await checkout.writeScript(join(checkout.directory, 'bin', 'npm'), '#!/bin/sh\necho EUSAGE >&2\nexit 1\n');
+  const run = async (command: string, environment: Readonly<Record<string, string>> = {}) => {
+    const { exitCode, stdout } = await checkout.command([command], environment).ended;
+    return [exitCode, stdout];
+  };
+  const other = { KUBECONFIG: '/other/cluster' };
+
+  for (const environment of [{}, other])
+    assert.deepEqual(await run('stop', environment), [0, 'Not running.\n']);
+  assert.deepEqual(await run('status'), [3, 'Embedded cluster stopped; it was never started here.\n']);
+  assert.deepEqual(await run('status', other), [1, '']);
+});
+
 test('an incomplete Node of a killed installation is not used', async (t) => {
   const checkout = await previousCheckout(t);
   await checkout.command(['up', 'x.yml']).ended;

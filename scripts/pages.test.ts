@@ -108,11 +108,19 @@ test('every command that a page shows exists', () => {
     );
     const own = [
       ...text.matchAll(/node bin\/bosh-kubernetes\.mjs ([a-z][\w-]*)(?: ([a-z][a-z0-9-]*))?/gu),
-      ...text.matchAll(/(?:^ {4}|`)bosh-kubernetes ([a-z][\w-]*)(?: ([a-z][a-z0-9-]*))?/gmu),
+      ...text.matchAll(/(?:^(?: {4}|\$ )?|`|npx )bosh-kubernetes ([a-z][\w-]*)(?: ([a-z][a-z0-9-]*))?/gmu),
     ].filter(([, name = '', part = '']) => !isCommand(name, part));
     return [...npm, ...own].map(([shown]) => `${page}: ${shown}`);
   });
   assert.deepEqual(unknown, []);
+});
+
+test('pages write bosh-kubernetes COMMAND, which docs/installing.md explains for the package and for a checkout', () => {
+  const explain = ['README.md', 'docs/installing.md'];
+  const found = pages.filter(
+    (page) => !explain.includes(page) && /(?:node|npx)\s(?:bin\/)?bosh-kubernetes/u.test(read(page)),
+  );
+  assert.deepEqual(found, []);
 });
 
 test('every page that a comment or a message names exists', () => {

@@ -27,9 +27,11 @@ const contents = [
   'dist/{bosh-kubernetes-release,embedded-stemcell,hello-release}.tgz',
 ];
 
-/** What tests, `create-release` and `npm start` leave in these folders. */
+/** Tests, credentials of blobstores, and what tests, `create-release` and `npm start` leave in these folders. */
 const excluded = [
   '**/*.test.ts',
+  '**/config/private.yml',
+  'examples/**/{dev_releases,releases,final_blobs}/**',
   'examples/**/*-{state.json*,creds.yml}',
   'release/{LICENSE,NOTICE}',
   'release/{src,.dev_builds,dev_releases,final_blobs,.final_builds,releases}/**',
@@ -65,10 +67,8 @@ export async function packTarball({ outDirectory, version }: TarballOptions): Pr
   const scratch = join(outDirectory, '.notices');
   await writeNotices(scratch, await packagesOfAll());
   const outFile = join(outDirectory, `${product.name}-${version}.tgz`);
-  const paths = globSync(contents, { cwd: root, exclude: excluded, withFileTypes: true });
-  const files = paths.filter((path) => path.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const entries = [
-    ...(await Promise.all(files.map((path) => fileEntry(path)))),
+    ...(await Promise.all(packagedFiles(root).map((path) => fileEntry(path)))),
     await fileEntry(join(root, 'bin', 'installed.mjs'), product.bin['bosh-kubernetes']),
     await fileEntry(join(scratch, 'NOTICE'), 'NOTICE'),
     descriptionEntry(version),
@@ -79,6 +79,12 @@ export async function packTarball({ outDirectory, version }: TarballOptions): Pr
   );
   await rm(scratch, { recursive: true });
   return outFile;
+}
+
+/** Returns the absolute paths of the files in `directory`, a checkout, that the tarball contains unchanged. */
+export function packagedFiles(directory: string): readonly string[] {
+  const paths = globSync(contents, { cwd: directory, exclude: excluded, withFileTypes: true });
+  return paths.filter((path) => path.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
 async function packagesOfAll(): Promise<readonly string[]> {

@@ -27,8 +27,8 @@ export interface SmallCheckout {
   readonly slowly: string;
   writeScript(path: string, script: string): Promise<void>;
   start(step: Step): Start;
-  /** Runs `bosh-kubernetes`. */
-  command(args: readonly string[]): Start;
+  /** Runs `bosh-kubernetes` with these variables and PATH. */
+  command(args: readonly string[], environment?: Readonly<Record<string, string>>): Start;
   /** Returns the pids of the programs that have started so far. */
   running(): Promise<number[]>;
   release(): Promise<void>;
@@ -57,8 +57,8 @@ while [ -e ${directory}/running ] && [ ! -e ${directory}/released ]; do sleep 0.
       await chmod(path, 0o755);
     },
     start: (step: Step) => start(directory, ['--input-type=module', '--eval', scriptOf(step)]),
-    command: (args: readonly string[]) =>
-      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...args]),
+    command: (args: readonly string[], environment?: Readonly<Record<string, string>>) =>
+      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...args], environment),
     running: async () => (await readdir(join(directory, 'running'))).map(Number),
     release: () => writeFile(join(directory, 'released'), ''),
   };
@@ -68,10 +68,14 @@ const scriptOf = (step: Step): string =>
   `import * as steps from './scripts/${step === 'ensureBuilt' ? 'ensure-built' : 'ensure-installed'}.mjs';
     if ((await steps.${step}()) === false) process.exit(2);`;
 
-function start(directory: string, args: readonly string[]): Start {
+function start(
+  directory: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Start {
   const child = spawn(process.execPath, args, {
     cwd: directory,
-    env: { PATH: `${join(directory, 'bin')}:${process.env['PATH']}` },
+    env: { ...environment, PATH: `${join(directory, 'bin')}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = Promise.all([text(child.stdout), text(child.stderr)]);

@@ -21,14 +21,19 @@ export interface Installation {
   readonly lockPath: string;
 }
 
+/** Returns where this program is, whatever the working directory and the environment are. */
+export function locateProgram(): Pick<Installation, 'root' | 'isPackage'> {
+  const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+  return { root, isPackage: basename(dirname(root)) === 'node_modules' };
+}
+
 /**
  * Returns the installation's paths. The data of a checkout is in the checkout, and that of the npm package in
  * the working directory, because npm removes everything below node_modules. `BOSH_KUBERNETES_HOME` names
  * another place (docs/decisions/0006).
  */
 export function locateInstallation(environment: Readonly<Record<string, string | undefined>>): Installation {
-  const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-  const isPackage = basename(dirname(root)) === 'node_modules';
+  const { root, isPackage } = locateProgram();
   const configured = environment['BOSH_KUBERNETES_HOME'];
   const home = configured ? resolve(configured) : join(isPackage ? process.cwd() : root, '.bosh-kubernetes');
   return {

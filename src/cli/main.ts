@@ -3,10 +3,11 @@ import { knownSecrets } from '../errors/redact/redactor.ts';
 import { similar } from './args/nearest.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
-import { locateInstallation } from './installation.ts';
+import { locateInstallation, locateProgram } from './installation.ts';
 import { interruption } from './interruption.ts';
 import { describeError } from './output/describe-error.ts';
 import { jsonTerminal } from './output/json-terminal.ts';
+import { nameInstalledPages } from './output/name-installed-files.ts';
 import { processTerminal, redactingTerminal } from './output/terminal.ts';
 import { commandHelp, usage } from './output/usage.ts';
 
@@ -22,6 +23,9 @@ const json =
   command?.json === true && given.includes('--json') ? jsonTerminal((text) => plain.out(text)) : undefined;
 const args = json === undefined ? given : given.filter((word) => word !== '--json');
 const terminal = redactingTerminal(json?.terminal ?? plain, secrets.redact);
+const { root, isPackage } = locateProgram();
+/** The working directory of a user of the npm package does not contain the pages that a text names. */
+const withPages = (text: string): string => (isPackage ? nameInstalledPages(text, root) : text);
 const columns = plain.display?.columns;
 const help = command && commandHelp(command, given, columns);
 
@@ -29,13 +33,13 @@ if (command === undefined) {
   const [topic, ...rest] = given;
   const about = topic === undefined ? undefined : findCommand(topic);
   if (name === undefined || ['help', '--help', '-h'].includes(name)) {
-    if (about !== undefined) plain.out(commandHelp(about, [...rest, '--help'], columns) ?? '');
+    if (about !== undefined) plain.out(withPages(commandHelp(about, [...rest, '--help'], columns) ?? ''));
     else if (topic === undefined || topic.startsWith('-')) plain.out(usage(commands, columns));
     else unknown(topic);
   } else if (['version', '--version'].includes(name)) plain.out(`${product.version}\n`);
   else unknown(name);
 } else if (help !== undefined) {
-  plain.out(help);
+  plain.out(withPages(help));
 } else {
   const interrupted = interruption({ process, now: () => performance.now() });
   // The reader of our output has exited, as after `| head`. The run ends at its next safe point.
@@ -45,7 +49,7 @@ if (command === undefined) {
   });
   // Node would print the error unredacted, with everything that it quotes.
   process.on('uncaughtException', (error) => {
-    terminal.error(describeError(error));
+    terminal.error(withPages(describeError(error)));
     json?.finish(1);
     process.exit(1);
   });
@@ -59,7 +63,7 @@ if (command === undefined) {
       signal: interrupted.signal,
     });
   } catch (error) {
-    terminal.error(describeError(error));
+    terminal.error(withPages(describeError(error)));
   }
   process.exitCode = exitCode;
   json?.finish(exitCode);

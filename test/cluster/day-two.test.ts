@@ -33,10 +33,7 @@ describe('docs/day-two.md', () => {
       const blocks = await readBlocks('day-two.md');
       const commands = blocks.flatMap(({ commands: of }) => of);
       const { home, run } = await operatorShell(t);
-      const [before, removal] = [
-        await deployment(),
-        'node bin/bosh-kubernetes.mjs delete-env "$MANIFEST" "${FLAGS[@]}"',
-      ];
+      const [before, removal] = [await deployment(), 'bosh-kubernetes delete-env "$MANIFEST" "${FLAGS[@]}"'];
 
       const printed = await run([
         ...before.map(({ command }) => command),

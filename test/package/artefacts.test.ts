@@ -11,6 +11,7 @@ import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { parse } from 'yaml';
 import type { BillOfMaterials } from '../../scripts/package/make-bill-of-materials.ts';
 import { type Commit, readCommit } from '../../scripts/package/read-commit.ts';
+import { ownCommandPath } from '../cluster/support/page-commands.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -37,7 +38,7 @@ before(async () => {
   commit = await readCommit(root);
   await rm(operators, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
-  for (const name of ['bin', 'package.json']) await symlink(join(root, name), join(operators, name));
+  await symlink(join(root, 'package.json'), join(operators, 'package.json'));
   // An archive of another version is in the way.
   await writeFile(artefact('bosh-kubernetes-0.0.9.tgz'), 'old');
   paths = await pack(root, out);
@@ -75,7 +76,10 @@ test('a second build of the commit, in another folder, at another time and by ot
 test('the commands of docs/releases.md check the version', async () => {
   const page = await readFile(join(root, 'docs/releases.md'), 'utf8');
   const [, commands = ''] = /^### Check a version\n.*?^```sh\n(.*?)^```$/msu.exec(page) ?? [];
-  const { stdout } = await run('bash', ['-euc', commands], { cwd: operators });
+  const PATH = `${await ownCommandPath(operators)}:${process.env['PATH']}`;
+  const { stdout } = await run('bash', ['-euc', commands], {
+    ...{ cwd: operators, env: { ...process.env, PATH } },
+  });
   const names = paths.slice(0, -1).map((path) => basename(path));
   assert.equal(names[0], `bosh-kubernetes-${version}.tgz`);
   // All files of this version are in the sums, and no others.

@@ -110,6 +110,12 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     ]);
   });
 
+  test('the help names a page that exists in the package', async () => {
+    const { stdout } = await ours(['up', '--help']);
+    const [, page = ''] = /^More: (.+)$/mu.exec(stdout) ?? assert.fail(stdout);
+    assert.match(await readFile(page, 'utf8'), /^# /u);
+  });
+
   test('up writes the example into ./hello, deploys it and prints its URL', async () => {
     const ran = await up((args) => run(['npx', 'bosh-kubernetes', ...args], { cwd: project, env }));
 

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
+import { archivePathOf } from './archive-path.ts';
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
@@ -91,7 +92,7 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
   const version = options.version ?? (await nextVersion(name, indices, options, ports.now));
   await assertInsideRelease(directory, dirname(index.manifestPath(name, version)));
   if (await index.contains(name, version)) throw exists(name, version, index.manifestPath(name, version));
-  const archivePath = archivePathOf(options.tarball, name, version);
+  const archivePath = options.tarball && archivePathOf(options.tarball, name, version);
   const blobstore = await openBlobstore(config, options, ports);
   if (options.final === true && blobstore === undefined) throw noBlobstoreError(directory, config);
   return { git, name, version, index, archivePath, blobstore, noCompression: config.noCompression };
@@ -115,7 +116,7 @@ export async function packReleaseManifest(
     parts.push({ ...part, ...archive });
   }
   const { name, version } = manifest;
-  const archivePath = archivePathOf(tarball, name, version);
+  const archivePath = tarball && archivePathOf(tarball, name, version);
   const release = { ...manifest, parts };
   if (archivePath !== undefined) await writeReleaseArchive(release, [], archivePath);
   return { ...release, archivePath };
@@ -189,20 +190,6 @@ function noDirectory(path: string): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
     `The folder '${path}' of the release's blobstore, outside of the release, does not exist; create it first, or use --force`,
-  );
-}
-
-/**
- * Returns the path of the archive. Throws FILE_NOT_FOUND if its directory does not exist, because the archive
- * is written last.
- */
-function archivePathOf(tarball: string | undefined, name: string, version: string): string | undefined {
-  if (tarball === undefined) return undefined;
-  const path = tarball.replaceAll('((name))', name).replaceAll('((version))', version);
-  if (existsSync(dirname(path))) return path;
-  throw new ProductError(
-    'FILE_NOT_FOUND',
-    `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; create it first`,
   );
 }
 

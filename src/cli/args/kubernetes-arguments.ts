@@ -3,7 +3,7 @@ import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 export interface KubernetesArguments {
-  /** The default is the embedded cluster. */
+  /** The default is the embedded cluster's if it exists, otherwise the file of `$KUBECONFIG`. */
   readonly kubeconfig?: string;
   /** The default is the namespace of the kubeconfig's context. */
   readonly namespace?: string;
@@ -14,7 +14,7 @@ export interface KubernetesArguments {
 export const kubernetesFlags = {
   kubeconfig: {
     ...clusterFlags.kubeconfig,
-    help: 'Kubeconfig (default: the embedded cluster)',
+    help: "Default: the embedded cluster's, or $KUBECONFIG",
   },
   namespace: { type: 'string', value: 'NAME', help: 'Namespace of VMs (default: of the context)' },
   'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of disks (default: that of VMs)' },

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { checkOwner, parseNodeArgument } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { invalidArguments, parseFlags } from '../args/parse-command-line.ts';
+import { assertOutsideOfPackage } from '../assert-outside-of-package.ts';
 import { describeMissingCluster, embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
@@ -34,6 +35,7 @@ export const cluster = withSubCommands({
       example: '--node a=z1 --node b=z2',
       async run(args, context) {
         const { installation, terminal } = context;
+        await assertOutsideOfPackage(installation.clusterDirectory, installation);
         const embedded = embeddedCluster(installation);
         await withClusterLock(installation, 'start', () => startCluster(embedded, context, nodesOf(args)));
         terminal.out(`${await embedded.describe()}\n`);

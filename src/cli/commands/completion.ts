@@ -6,11 +6,11 @@ import { shellScripts, shells } from '../completion/shell-scripts.ts';
 import { unquote } from '../completion/unquote.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
 
-/** Where a user's scripts belong. */
-const examples = {
-  bash: '> ~/.local/share/bash-completion/completions/bosh-kubernetes',
+/** Commands that put a user's scripts where the shells find them. `install -D` makes the missing folders. */
+export const completionExamples = {
+  bash: '| install -Dm644 /dev/stdin ~/.local/share/bash-completion/completions/bosh-kubernetes',
   zsh: '> "${fpath[1]}/_bosh-kubernetes"',
-  fish: '> ~/.config/fish/completions/bosh-kubernetes.fish',
+  fish: '| install -Dm644 /dev/stdin ~/.config/fish/completions/bosh-kubernetes.fish',
 } as const;
 
 /** Prints a script with which a shell completes our command lines (docs/commands.md). */
@@ -19,7 +19,7 @@ export const completion = withSubCommands({
   summary: 'Print a script that lets a shell complete command lines',
   documentation: 'docs/commands.md',
   subCommands: shells.map((name) => ({
-    ...{ name, usage: '', operands: ['other'], example: examples[name] },
+    ...{ name, usage: '', operands: ['other'], example: completionExamples[name] },
     summary: `Print the script for ${name}`,
     run(_, { terminal }) {
       terminal.out(shellScripts[name]);

@@ -72,7 +72,10 @@ describeInNamespace(import.meta.filename, () => {
       const { exitCode, stderr } = await startDestroy({ ...installation, manifestPath }).ended;
 
       assert.equal(exitCode, 1, stderr);
-      assert.match(stderr, /There is no manifest '.*'; nothing was removed \[FILE_NOT_FOUND\]/);
+      assert.match(
+        stderr,
+        /There is no manifest '.*'; nothing was removed; name one that exists \[FILE_NOT_FOUND\]/,
+      );
       assert.deepEqual(await installation.leftovers(), before);
     }
   });

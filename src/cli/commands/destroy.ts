@@ -36,6 +36,7 @@ export const destroy: Command = {
   summary: 'Remove the embedded cluster, its disks and a deployment',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);
+    // Throws if another file or directory has the name of the example.
     if (parsed.isExample) await hasExample();
     await checkOwner(context.installation.clusterDirectory, 'remove');
     await assertNamesDeployment(parsed, context.installation);
@@ -68,7 +69,9 @@ async function assertNamesDeployment(parsed: EnvArguments, installation: Install
   const missing = [describeMissingCluster(installation)].filter((text) => text !== undefined);
   throw new ProductError(
     'FILE_NOT_FOUND',
-    [`There is no manifest '${manifestPath}'; nothing was removed`, ...missing].join('; '),
+    [`There is no manifest '${manifestPath}'; nothing was removed; name one that exists`, ...missing].join(
+      '; ',
+    ),
   );
 }
 

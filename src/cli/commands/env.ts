@@ -9,6 +9,7 @@ import {
   type EnvArguments,
   type EnvCommand,
 } from '../args/env-arguments.ts';
+import { assertStateOutsideOfPackage } from '../assert-outside-of-package.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
@@ -64,6 +65,7 @@ function envCommand(
     json: true,
     async run(args, context) {
       const parsed = parseEnvArguments(name, args);
+      if (name === 'create-env') await assertStateOutsideOfPackage(parsed, context.installation);
       await withAgentProxy(parsed, context, (proxy) => run(deployerOptions(parsed, context, proxy), context));
       context.terminal.out('\nSucceeded\n');
       return 0;

@@ -7,6 +7,7 @@ import {
   type CreatedRelease,
 } from '../../bosh/release/create-release.ts';
 import product from '../../../package.json' with { type: 'json' };
+import { archivePathOf } from '../../bosh/release/archive-path.ts';
 import { openRelease } from '../../bosh/release/open-release.ts';
 import { readReleaseManifest, type ReleaseManifest } from '../../bosh/release/release-manifest.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
@@ -232,7 +233,7 @@ async function buildVolumesRelease(
   const usage = `release volumes ${volumesUsage}`;
   const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
   if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name the archive to write');
-  const outFile = resolve(expandHome(path));
+  const outFile = archivePathOf(resolve(expandHome(path)), 'bosh-kubernetes-volumes', product.version);
   const made = await interruptible(
     withLiveProgress(terminal, packing, () =>
       packVolumesRelease({ root, nodeBinary, version: product.version, outFile, signal }),

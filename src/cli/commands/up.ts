@@ -5,7 +5,14 @@ import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { envFlags, envUsage, parseEnvArguments, type EnvArguments } from '../args/env-arguments.ts';
+import {
+  defaultVarsStorePath,
+  envFlags,
+  envUsage,
+  parseEnvArguments,
+  type EnvArguments,
+} from '../args/env-arguments.ts';
+import { assertOutsideOfPackage, assertStateOutsideOfPackage } from '../assert-outside-of-package.ts';
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
 import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
 import { embeddedCluster, type EmbeddedCluster, vmLogDirectory } from '../cluster/embedded-cluster.ts';
@@ -42,12 +49,16 @@ export const up: Command = {
     const parsed = parseEnvArguments('up', args);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
-    if (parsed.isExample && (await writeExample(context.installation.root, parsed.statePath)))
+    const { installation } = context;
+    const varsStorePath = parsed.varsStorePath ?? defaultVarsStorePath(parsed.manifestPath);
+    await assertOutsideOfPackage(installation.clusterDirectory, installation);
+    await assertStateOutsideOfPackage({ ...parsed, varsStorePath }, installation);
+    if (parsed.isExample && (await writeExample(installation.root, parsed.statePath)))
       context.terminal.error(
         `Wrote the example, ${parsed.manifestPath}; edit it and run the same command again`,
       );
-    await refuseOtherCluster(parsed, context.installation);
-    return withClusterLock(context.installation, 'start', () => converge(parsed, context));
+    await refuseOtherCluster(parsed, installation);
+    return withClusterLock(installation, 'start', () => converge(parsed, context));
   },
 };
 

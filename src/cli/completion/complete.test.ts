@@ -15,6 +15,7 @@ const deployment = { word: 'a b.yml', description: 'VM vm-1, disk pvc-1' };
 const ports = {
   deployments: async () => [deployment],
   contexts: async (kubeconfig?: string) => [{ word: `kind-${kubeconfig ?? 'usual'}`, description: '' }],
+  cids: async (...request: readonly unknown[]) => [{ word: `cid-${request.join()}`, description: '' }],
 };
 
 const after = (line: string): Promise<Completion> => {
@@ -40,6 +41,10 @@ test('completes commands, sub-commands, flags, their values and operands', async
     ['director init --way=n', ['--way=nodeport'], 'none'],
     ['director init --context k', ['kind-usual'], 'none'],
     ['director init --kubeconfig x --context k', ['kind-x'], 'none'],
+    ['director init --kubeconfig=x --context k', ['kind-x'], 'none'],
+    ['state restore m.yml --vm ', ['cid-vm,m.yml,'], 'none'],
+    ['state restore -v a=b m.yml --state=s.json --disk ', ['cid-disk,m.yml,s.json'], 'none'],
+    ['state restore --disk ', [], 'none'],
     ['create-env -o x', [], 'files'],
     ['create-env x', [], 'files'],
     ['logs --dir x', [], 'directories'],
@@ -71,6 +76,52 @@ test('a kubeconfig that is a pipe has no contexts, and is not waited for', async
   const pipe = join(await scratchDirectory(t), 'pipe');
   spawnSync('mkfifo', [pipe]);
   assert.deepEqual(await completionPorts({}).contexts(pipe), []);
+});
+
+test('a state file that cannot be read hides only its own deployment', async (t) => {
+  const directory = await scratchDirectory(t);
+  const state = JSON.stringify({ ...emptyState, installation_id: 'i', current_vm_cid: 'vm-1' });
+  for (const name of ['a', 'b']) {
+    await writeFile(join(directory, `${name}.yml`), 'name: x\n');
+    await writeFile(join(directory, `${name}-state.json`), state);
+  }
+  // The name of its state file is too long for the file system.
+  await writeFile(join(directory, `${'c'.repeat(250)}.yml`), 'name: x\n');
+  const found = await completionPorts({}).deployments(`${directory}/`);
+  assert.deepEqual(found.map(({ word }) => word).toSorted(), [
+    join(directory, 'a.yml'),
+    join(directory, 'b.yml'),
+  ]);
+});
+
+test('the cids of a lost state file are those of the recorded CPI calls that were not deleted', async (t) => {
+  const directory = await scratchDirectory(t);
+  const record = (second: number, method: string, cids: readonly string[], result = 'ok'): string => {
+    const start = `2026-01-01T00:00:0${second}.000Z`;
+    const requests = { reads: 0, writes: 0, execs: 0 };
+    return JSON.stringify({
+      bosh_kubernetes_cpi: 1,
+      ...{ method, cids, start, end: start, requests, phases: [], result },
+    });
+  };
+  const log = [
+    record(1, 'create_vm', ['vm-1']),
+    record(2, 'create_disk', ['disk-1']),
+    record(3, 'attach_disk', ['vm-1', 'disk-1']),
+    record(4, 'delete_vm', ['vm-1']),
+    record(5, 'create_vm', ['vm-2']),
+    record(6, 'delete_vm', ['vm-2'], 'Bosh::Clouds::CloudError'),
+  ];
+  await writeFile(join(directory, 'm-state.json.trace'), log.map((line) => `${line}\n`).join(''));
+  const { cids } = completionPorts({});
+  const manifest = join(directory, 'm.yml');
+  assert.deepEqual(await cids('vm', manifest, undefined), [
+    { word: 'vm-2', description: 'delete_vm at 2026-01-01T00:00:06.000Z' },
+  ]);
+  assert.deepEqual(await cids('disk', manifest, undefined), [
+    { word: 'disk-1', description: 'attach_disk at 2026-01-01T00:00:03.000Z' },
+  ]);
+  assert.deepEqual(await cids('vm', manifest, join(directory, 'other.json')), []);
 });
 
 /** Prints the candidates of a command line, one a line. */

@@ -17,12 +17,21 @@ export interface Completion {
   readonly paths: 'files' | 'directories' | 'paths' | 'none';
 }
 
-/** What completion reads outside of the command line. Both return nothing if they cannot read. */
+/** What completion reads outside of the command line. A port that cannot read returns nothing. */
 export interface CompletionPorts {
   /** Manifests and directories of directors below the directory of the word that have a deployment. */
   readonly deployments: (word: string) => Promise<readonly Candidate[]>;
   /** Contexts of the kubeconfig; undefined: the usual one. */
   readonly contexts: (kubeconfig: string | undefined) => Promise<readonly Candidate[]>;
+  /**
+   * VMs or disks that a manifest's deployment had when its CPI was last called, also if its state file is
+   * lost. `state` is the value of `--state`.
+   */
+  readonly cids: (
+    kind: 'vm' | 'disk',
+    manifest: string,
+    state: string | undefined,
+  ) => Promise<readonly Candidate[]>;
 }
 
 const nothing: Completion = { candidates: [], paths: 'none' };
@@ -63,19 +72,19 @@ async function completeArguments(
   // The words after `--` are those of another command.
   if (words.includes('--')) return { candidates: [], paths: 'files' };
   const flags = Object.entries(allFlags(leaf, command));
-  const byWord = (text: string): Flag | undefined =>
-    flags.find(([name, { short }]) => text === `--${name}` || text === `-${short}`)?.[1];
-  const takesValue = (text: string | undefined): Flag | undefined => {
-    const flag = text === undefined ? undefined : byWord(text);
-    return flag?.type === 'string' ? flag : undefined;
+  const withValue = (text: string | undefined): NamedFlag | undefined => {
+    const named = flags.find(([name, { short }]) => text === `--${name}` || text === `-${short}`);
+    return named?.[1].type === 'string' ? { name: named[0], flag: named[1] } : undefined;
   };
-  const ofFlag = takesValue(words.at(-1));
-  if (ofFlag !== undefined) return completeValue(ofFlag, words, word, ports);
+  const operands = words.filter((each, index) => !each.startsWith('-') && !withValue(words[index - 1]));
+  const given = { words, operands };
+  const ofFlag = withValue(words.at(-1));
+  if (ofFlag !== undefined) return completeValue(ofFlag, given, word, ports);
   const [, title = '', value] = /^(--[^=]+)=(.*)$/su.exec(word) ?? [];
-  const flag = takesValue(title);
   if (value !== undefined) {
-    if (flag === undefined) return nothing;
-    const { candidates, paths } = await completeValue(flag, words, value, ports);
+    const named = withValue(title);
+    if (named === undefined) return nothing;
+    const { candidates, paths } = await completeValue(named, given, value, ports);
     return { paths, candidates: candidates.map((each) => ({ ...each, word: `${title}=${each.word}` })) };
   }
   if (word.startsWith('-')) {
@@ -85,7 +94,6 @@ async function completeArguments(
       word,
     );
   }
-  const operands = words.filter((each, index) => !each.startsWith('-') && !takesValue(words[index - 1]));
   return completeOperand(operandAt(leaf.operands ?? ['file'], operands.length), word, ports);
 }
 
@@ -118,25 +126,41 @@ async function completeOperand(
   }
 }
 
+interface NamedFlag {
+  readonly name: string;
+  readonly flag: Flag;
+}
+
+/** The words before the one that is completed, and those of them that are operands. */
+interface Given {
+  readonly words: readonly string[];
+  readonly operands: readonly string[];
+}
+
 async function completeValue(
-  { value = '', values }: Flag,
-  words: readonly string[],
+  { name, flag: { value = '', values } }: NamedFlag,
+  { words, operands: [manifest] }: Given,
   word: string,
-  { contexts }: CompletionPorts,
+  { contexts, cids }: CompletionPorts,
 ): Promise<Completion> {
   if (values !== undefined)
     return chooseFrom(
       values.map((each) => ({ word: each, description: '' })),
       word,
     );
-  if (value === 'CONTEXT')
-    return chooseFrom(
-      await contexts(words.includes('--kubeconfig') ? words[words.indexOf('--kubeconfig') + 1] : undefined),
-      word,
-    );
+  if (value === 'CONTEXT') return chooseFrom(await contexts(valueOf('--kubeconfig', words)), word);
+  if (value === 'CID' && (name === 'vm' || name === 'disk') && manifest !== undefined)
+    return chooseFrom(await cids(name, manifest, valueOf('--state', words)), word);
   if (['DIRECTORY', 'FOLDER'].includes(value)) return { candidates: [], paths: 'directories' };
   if (['FILE', 'SOURCE', 'SOCKET', 'NAME=FILE'].includes(value)) return { candidates: [], paths: 'files' };
   return nothing;
+}
+
+/** Returns the value of a flag among the words, as `--flag value` or `--flag=value`. */
+function valueOf(flag: string, words: readonly string[]): string | undefined {
+  const at = words.indexOf(flag);
+  if (at >= 0) return words[at + 1];
+  return words.find((each) => each.startsWith(`${flag}=`))?.slice(flag.length + 1);
 }
 
 const nameCandidates = (commands: readonly SubCommand[]): Candidate[] =>

@@ -1,19 +1,25 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readRegularFile } from '../../bosh/archive/open-for-reading.ts';
+import { callLogPathFor } from '../../deploy/state/call-log.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { DeploymentState } from '../../deploy/state/deployment-state.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseKubeconfigYaml } from '../../kubernetes/access/kubeconfig-yaml.ts';
+import { readCalls } from '../../trace/read-calls.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig } from '../cluster/kubeconfig.ts';
 import type { Candidate, CompletionPorts } from './complete.ts';
 
-/** Reads state files and kubeconfigs of this machine; no request is sent to a cluster. */
+/** A longer file is not the kubeconfig or the record of CPI calls that it seems to be. */
+const maxBytes = 16 * 1024 * 1024;
+
+/** Reads files of this machine; no request is sent to a cluster. */
 export function completionPorts(environment: Readonly<Record<string, string | undefined>>): CompletionPorts {
   return {
     deployments: (word) => orNothing(findDeployments(word)),
     contexts: (kubeconfig) => orNothing(readContexts(kubeconfig, environment)),
+    cids: (...request) => orNothing(readCids(...request)),
   };
 }
 
@@ -33,26 +39,17 @@ async function findDeployments(word: string): Promise<readonly Candidate[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const found = await Promise.all(
     entries.map(async (entry): Promise<readonly Candidate[]> => {
-      const isManifest = /\.ya?ml$/u.test(entry.name);
       const path = join(directory, entry.name);
-      const state = isManifest
-        ? await readState(await DeploymentFiles.find(path))
-        : entry.isDirectory()
-          ? await readState(new DeploymentFiles(join(path, 'state.json')))
-          : undefined;
-      return state === undefined ? [] : [{ word: typed + entry.name, description: describe(state) }];
+      const candidate = async (files: DeploymentFiles): Promise<readonly Candidate[]> => {
+        const state = await files.readState();
+        return state === undefined ? [] : [{ word: typed + entry.name, description: describe(state) }];
+      };
+      if (/\.ya?ml$/u.test(entry.name)) return orNothing(DeploymentFiles.find(path).then(candidate));
+      if (entry.isDirectory()) return orNothing(candidate(new DeploymentFiles(join(path, 'state.json'))));
+      return [];
     }),
   );
   return found.flat();
-}
-
-async function readState(files: DeploymentFiles): Promise<DeploymentState | undefined> {
-  try {
-    return await files.readState();
-  } catch (error) {
-    if (isProductError(error)) return undefined;
-    throw error;
-  }
 }
 
 function describe({ current_vm_cid: vm, disks }: DeploymentState): string {
@@ -65,8 +62,31 @@ async function readContexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly Candidate[]> {
   const path = expandHome(kubeconfig ?? environmentKubeconfig(environment) ?? '~/.kube/config');
-  const text = (await readRegularFile(path, 16 * 1024 * 1024))?.toString('utf8');
+  const text = (await readRegularFile(path, maxBytes))?.toString('utf8');
   if (text === undefined) return [];
   const { contexts } = parseKubeconfigYaml(text);
   return contexts.map(({ name }) => ({ word: name, description: `context of ${path}` }));
+}
+
+/**
+ * Reads the records of the deployment's CPI calls, which stay when the state file is lost. The newest is first.
+ */
+async function readCids(
+  kind: 'vm' | 'disk',
+  manifest: string,
+  state: string | undefined,
+): Promise<readonly Candidate[]> {
+  const requested = state === undefined ? undefined : expandHome(state);
+  const { statePath } = await DeploymentFiles.find(expandHome(manifest), requested);
+  const log = await readRegularFile(callLogPathFor(statePath), maxBytes);
+  if (log === undefined) return [];
+  const { calls } = await readCalls(ReadableStream.from([log.toString('utf8')]));
+  const found = new Map<string, Candidate>();
+  for (const { method, cids, result, start } of calls)
+    for (const cid of cids.filter((each) => each.startsWith(`${kind}-`))) {
+      found.delete(cid);
+      if (method === `delete_${kind}` && result === 'ok') continue;
+      found.set(cid, { word: cid, description: `${method} at ${new Date(start).toISOString()}` });
+    }
+  return [...found.values()].toReversed();
 }

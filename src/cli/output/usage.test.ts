@@ -70,7 +70,7 @@ test('the example of every command has flags that the command accepts, and the p
   for (const { name, command, leaf } of pages()) {
     if (leaf === undefined) continue;
     const { example = '', documentation = command.documentation } = leaf;
-    const args = example.split(/ > | -- /u)[0]?.split(' ') ?? [];
+    const args = example.split(/ -- |(?:^| )[>|] /u)[0]?.split(' ') ?? [];
     const needsExample = leaf.usage !== '' || leaf.flags !== undefined;
     assert.equal(example !== '' || !needsExample || leaf.flags === undefined, true, name);
     const options = { ...allFlags(leaf, command) };

@@ -43,10 +43,22 @@ export async function downloadLogs(
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
-    // Must also run after an interrupt.
-    await client(AbortSignal.timeout(cleanupBudget)).removeFile(bundle.path);
+    await removeBundle(client, bundle.path, terminal);
   }
   return path;
+}
+
+/**
+ * Removes the archive from the VM, also after an interrupt. If that fails, warns: the download may have
+ * succeeded, or failed for a reason that the operator has to see.
+ */
+async function removeBundle(client: SshSession['client'], path: string, terminal: Terminal): Promise<void> {
+  try {
+    await client(AbortSignal.timeout(cleanupBudget)).removeFile(path);
+  } catch (error) {
+    if (!(error instanceof ProductError)) throw error;
+    terminal.error(`Warning: the archive '${path}' of the logs may still be in the VM. ${error.message}`);
+  }
 }
 
 function failed(what: string): ProductError {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { checkout } from '../../support/embedded-environment.ts';
 
 /** A command of a page, and the output that the page shows. */
 export interface PageCommand {
@@ -49,7 +51,23 @@ interface ShellOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs commands in one bash until one fails. Returns the stdout of each. Rejects with all output. */
+/**
+ * Makes a folder in `directory` with this checkout's `bosh-kubernetes`, as docs/installing.md describes it.
+ * Returns it for PATH.
+ */
+export async function ownCommandPath(directory: string): Promise<string> {
+  const folder = join(directory, '.path');
+  await mkdir(folder, { recursive: true });
+  const link = join(folder, 'bosh-kubernetes');
+  await rm(link, { force: true });
+  await symlink(join(checkout, 'bin', 'bosh-kubernetes.mjs'), link);
+  return folder;
+}
+
+/**
+ * Runs commands in one bash, which finds `bosh-kubernetes`, until one fails. Returns the stdout of each.
+ * Rejects with all output.
+ */
 export async function runInShell(
   commands: readonly string[],
   { script, cwd, env, signal }: ShellOptions,
@@ -57,8 +75,9 @@ export async function runInShell(
   const mark = (index: number): string => `--- command ${index} ---`;
   const lines = commands.map((command, index) => `printf '%s\\n' '${mark(index)}'\n${command}\n`);
   await writeFile(script, `set -euo pipefail\n${lines.join('')}`);
+  const PATH = `${await ownCommandPath(dirname(script))}:${env['PATH'] ?? ''}`;
   const child = spawn('bash', [script], {
-    ...{ cwd, env: { ...env }, detached: true },
+    ...{ cwd, env: { ...env, PATH }, detached: true },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const { pid } = child;
