@@ -1,6 +1,6 @@
 import product from '../../package.json' with { type: 'json' };
 import { knownSecrets } from '../errors/redact/redactor.ts';
-import { similar } from './args/nearest.ts';
+import { similar } from '../platform/nearest.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { locateInstallation, locateProgram } from './installation.ts';

@@ -4,7 +4,12 @@ import { parseDigests } from '../digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseSecretUrl, secretUrlHelp, isLoopback } from '../parse-secret-url.ts';
 import type { YamlField } from '../yaml/yaml-field.ts';
-import { readInstanceGroup, firstPresent, readReleaseName } from './read-instance-group.ts';
+import {
+  readInstanceGroup,
+  firstPresent,
+  readGivenProperties,
+  readReleaseName,
+} from './read-instance-group.ts';
 import { readNetworks } from './read-networks.ts';
 import { unsupportedEnvKeys } from './unsupported-env.ts';
 import type {
@@ -171,6 +176,7 @@ export function readCloudProvider(field: YamlField, releases: readonly string[])
     mbus: field.isPresent ? readMbus(field.get('mbus')) : '',
     ...(ca === undefined ? {} : { ca }),
     properties: field.get('properties').properties(),
+    givenProperties: readGivenProperties(field.get('properties')),
   };
 }
 

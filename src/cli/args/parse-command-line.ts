@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { similar } from './nearest.ts';
+import { similar } from '../../platform/nearest.ts';
 
 /** Returns the error for arguments that a command rejects, from a problem without a full stop. */
 export type InvalidArguments = (problem: string) => ProductError;
