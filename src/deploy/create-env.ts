@@ -8,6 +8,7 @@ import type { CreateEnvOptions, EnvPorts } from './options.ts';
 import { type Run, withSession, type Session } from './session.ts';
 import type { ClusterIdentity } from './state/recorded-cluster.ts';
 import { currentDisk } from './state/state-changes.ts';
+import { checkAgentCertificate } from './validate/check-agent-certificate.ts';
 import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
 import { deletePendingVmOrWarn, hasRecordedVm } from './vm/delete-vm.ts';
 import { withCpi } from './with-cpi.ts';
@@ -58,7 +59,7 @@ async function converge(
   session: Session,
   { recreate = false, recreatePersistentDisks = false, cluster, checkManifest }: CreateEnvOptions,
 ): Promise<CreateEnvResult> {
-  const { stage, ports, files, state, directory } = session;
+  const { stage, ports, files, state, directory, options } = session;
   try {
     const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
@@ -69,7 +70,10 @@ async function converge(
       releases: valid.releases.map(({ summary }) => summary),
     };
     const isUnchanged = !isForced && isDeployed(state.state, target);
-    if (!isUnchanged) planDisk(state.state, desiredDisk(valid.manifest));
+    if (!isUnchanged) {
+      planDisk(state.state, desiredDisk(valid.manifest));
+      checkAgentCertificate(valid.manifest, options.varsStorePath);
+    }
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
       if (isUnchanged && (await recordedVmIsCurrent(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;

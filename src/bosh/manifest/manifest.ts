@@ -1,4 +1,5 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
+import type { ValueSource } from '../yaml/yaml-node.ts';
 
 /** Properties in the form of the manifest. */
 type Properties = Readonly<Record<string, unknown>>;
@@ -35,6 +36,15 @@ export interface ReleaseReference extends ArchiveReference {
   readonly at: string;
 }
 
+/** `env.bosh.mbus.cert`, with which the agent of the VM serves its mbus. */
+export interface AgentCertificate {
+  /** PEM, unchecked. */
+  readonly pem: string;
+  /** File, line, column and key. */
+  readonly at: string;
+  readonly source: ValueSource | undefined;
+}
+
 export interface ResourcePool {
   readonly name: string;
   readonly stemcell: ArchiveReference;
@@ -42,6 +52,8 @@ export interface ResourcePool {
   readonly env: Properties;
   /** Keys of the env that have no effect, each with file, line, column, key and reason. */
   readonly unusedEnv: readonly string[];
+  /** Absent if the env has no certificate with a key: the agent then has another one. */
+  readonly agentCertificate?: AgentCertificate;
 }
 
 export interface DiskPool {

@@ -13,6 +13,7 @@ import {
 import { readNetworks } from './read-networks.ts';
 import { unsupportedEnvKeys } from './unsupported-env.ts';
 import type {
+  AgentCertificate,
   ArchiveReference,
   DiskPool,
   Manifest,
@@ -82,6 +83,7 @@ function readResourcePool(field: YamlField, networks: readonly string[], manifes
   const env = field.get('env').properties();
   if (network !== '' && !networks.includes(network))
     field.get('network').problem(`there is no network '${network}'`);
+  const agentCertificate = readAgentCertificate(field.get('env').get('bosh').get('mbus').get('cert'));
   return {
     name: field.get('name').requiredText(),
     stemcell: readArchive(field.get('stemcell'), manifestPath),
@@ -91,7 +93,16 @@ function readResourcePool(field: YamlField, networks: readonly string[], manifes
       const unused = key.split('.').reduce((outer, name) => outer.get(name), field.get('env'));
       return `${unused.position} ${reason}`;
     }),
+    ...(agentCertificate === undefined ? {} : { agentCertificate }),
   };
+}
+
+/** Adds no problem: the env is for the agent, and the bosh CLI does not check it either. */
+function readAgentCertificate(field: YamlField): AgentCertificate | undefined {
+  const certificate = field.get('certificate');
+  if (certificate.node?.kind !== 'scalar' || !field.get('private_key').isPresent) return undefined;
+  const { value, source } = certificate.node;
+  return typeof value === 'string' ? { pem: value, at: certificate.position, source } : undefined;
 }
 
 function readDiskPool(field: YamlField): DiskPool {
