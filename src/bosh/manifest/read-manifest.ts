@@ -32,6 +32,7 @@ export function readManifest(root: YamlField, path: string): Manifest | undefine
   const releases = readReleases(root.get('releases'), path);
   const networks = readNetworks(root.get('networks'));
   const networkNames = names(root.get('networks'));
+  if (!root.get('networks').isPresent) root.get('networks').problem('must be a list of at least one network');
   const resourcePools = root
     .get('resource_pools')
     .items()
