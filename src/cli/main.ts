@@ -1,6 +1,6 @@
 import product from '../../package.json' with { type: 'json' };
 import { knownSecrets } from '../errors/redact/redactor.ts';
-import { similar } from './args/nearest.ts';
+import { similar } from '../platform/nearest.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { locateInstallation, locateProgram } from './installation.ts';
@@ -69,10 +69,17 @@ if (command === undefined) {
   json?.finish(exitCode);
 }
 
+/** Commands of bosh and kubectl, with our commands that do the same. */
+function counterpart(word: string): string | undefined {
+  if (['vms', 'instances', 'disks', 'ls', 'get'].includes(word)) return "; 'status' shows VMs and disks";
+  if (['deploy', 'apply'].includes(word)) return "; 'up' and 'create-env' deploy a manifest";
+  return undefined;
+}
+
 function unknown(word: string): void {
   const names = commands.filter(({ isHidden }) => isHidden !== true).map((each) => each.name);
   terminal.error(
-    `bosh-kubernetes: there is no command '${word}'${similar(word, names)}; bosh-kubernetes help lists all`,
+    `bosh-kubernetes: there is no command '${word}'${counterpart(word) ?? similar(word, names)}; bosh-kubernetes help lists all`,
   );
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 import { ProductError } from '../errors/product-error.ts';
-import { similar } from './args/nearest.ts';
+import { similar } from '../platform/nearest.ts';
 import type { Command, SubCommand } from './command.ts';
 
 /** Returns a command whose first argument names one of its sub-commands. */

@@ -12,7 +12,7 @@ import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
 import type { DeploymentState } from './state/deployment-state.ts';
 import { currentDisk } from './state/state-changes.ts';
-import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
+import { filesBelow, packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =
   (code: ErrorCode, ...args: string[]) =>
@@ -382,4 +382,36 @@ test('a missing manifest or directory is named', async (t) => {
   );
   for (const statePath of [join(missing, 'state.json'), directory, join(options.manifestPath, 'state.json')])
     await assert.rejects(createEnv({ ...options, statePath }, ports), fails('STATE_INVALID', statePath));
+});
+
+test('a first run that is refused before any CPI call leaves no state, and a later one leaves it as it was', async (t) => {
+  const { directory, options, ports, cloud, state, editManifest } = await testEnvironment(t);
+  const cluster = { uid: 'uid-1', server: 'https://127.0.0.1:1', ca_sha256: 'aa', kubeconfig: '/k' };
+  const run = () => createEnv({ ...options, cluster }, ports);
+  const unfinished = async () =>
+    (await filesBelow(directory)).filter((path) => /state\.json|\/installations\//.test(path));
+  const refused = fails('MANIFEST_INVALID', 'disk_pools[0].disk_size');
+
+  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 0'));
+  await assert.rejects(run(), refused);
+  assert.deepEqual(await unfinished(), []);
+  assert.deepEqual(ports.warnings, []);
+
+  await editManifest((text) => text.replace('disk_size: 0', 'disk_size: 64'));
+  await run();
+  const [before, files] = [await state(), await unfinished()];
+  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 0'));
+  await assert.rejects(run(), refused);
+  assert.deepEqual([await state(), await unfinished()], [before, files]);
+  assert.equal(cloud.vms().length, 1);
+});
+
+test('a refused run keeps a state file without resources, which another program may have written', async (t) => {
+  const { options, ports, state, editManifest } = await testEnvironment(t);
+  await writeFile(options.statePath, '{"director_id": "d", "installation_id": "i"}');
+  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 0'));
+
+  await assert.rejects(createEnv(options, ports), fails('MANIFEST_INVALID'));
+
+  assert.equal((await state())['director_id'], 'd');
 });

@@ -1,5 +1,6 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import { describeKeptDisk, unusedCurrentDisk, planDisk, desiredDisk } from './disk/plan-disk.ts';
+import { removeTree } from '../platform/remove-tree.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { InstanceDeployment } from './instance-deployment.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
@@ -8,6 +9,7 @@ import type { CreateEnvOptions, EnvPorts } from './options.ts';
 import { type Run, withSession, type Session } from './session.ts';
 import type { ClusterIdentity } from './state/recorded-cluster.ts';
 import { currentDisk } from './state/state-changes.ts';
+import { checkAgentCertificate } from './validate/check-agent-certificate.ts';
 import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
 import { deletePendingVmOrWarn, hasRecordedVm } from './vm/delete-vm.ts';
 import { withCpi } from './with-cpi.ts';
@@ -54,22 +56,15 @@ async function bindToCluster({ files, state }: Session, cluster: ClusterIdentity
   await files.recordCluster({ installation_id: state.installationId, ...cluster });
 }
 
-async function converge(
-  session: Session,
-  { recreate = false, recreatePersistentDisks = false, cluster, checkManifest }: CreateEnvOptions,
-): Promise<CreateEnvResult> {
-  const { stage, ports, files, state, directory } = session;
+async function converge(session: Session, options: CreateEnvOptions): Promise<CreateEnvResult> {
+  const { ports, directory } = session;
+  const { recreatePersistentDisks = false, cluster } = options;
   try {
-    const valid = await validateDeployment(stage, session, checkManifest);
+    const { valid, isUnchanged } = await plan(session, options).catch(async (error: unknown) => {
+      await forgetIfNew(session);
+      throw error;
+    });
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    const manifestSha = await files.matchingManifestDigest(state.state, valid);
-    const isForced = recreate || recreatePersistentDisks;
-    const target = {
-      ...{ manifestSha, stemcell: valid.stemcell.summary },
-      releases: valid.releases.map(({ summary }) => summary),
-    };
-    const isUnchanged = !isForced && isDeployed(state.state, target);
-    if (!isUnchanged) planDisk(state.state, desiredDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
       if (isUnchanged && (await recordedVmIsCurrent(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
@@ -86,6 +81,47 @@ async function converge(
     return { changed: true, ...summarize(session, valid.manifest), state: 'running', ...deployed };
   } finally {
     await clearRun(directory);
+  }
+}
+
+interface Plan {
+  readonly valid: ValidDeployment;
+  /** True if everything is deployed already, and the caller does not want it again. */
+  readonly isUnchanged: boolean;
+}
+
+/** Makes all checks that need no request to the cloud. */
+async function plan(
+  session: Session,
+  { recreate = false, recreatePersistentDisks = false, checkManifest, varsStorePath }: CreateEnvOptions,
+): Promise<Plan> {
+  const { stage, files, state } = session;
+  const valid = await validateDeployment(stage, session, checkManifest);
+  const target = {
+    manifestSha: await files.matchingManifestDigest(state.state, valid),
+    stemcell: valid.stemcell.summary,
+    releases: valid.releases.map(({ summary }) => summary),
+  };
+  const isUnchanged = !recreate && !recreatePersistentDisks && isDeployed(state.state, target);
+  if (!isUnchanged) {
+    planDisk(state.state, desiredDisk(valid.manifest));
+    checkAgentCertificate(valid.manifest, varsStorePath);
+  }
+  return { valid, isUnchanged };
+}
+
+/**
+ * Removes the files of a deployment that did not exist before this run. Must be called only before the first
+ * CPI call. An error is a warning: the error that ends the run is more important.
+ */
+async function forgetIfNew({ isNew, files, directory, ports }: Session): Promise<void> {
+  if (!isNew) return;
+  try {
+    await removeTree(directory.root, { within: directory.installations });
+    await files.removeAll();
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    ports.warn(`Cannot remove the state of the deployment, which was not created: ${problem}`);
   }
 }
 

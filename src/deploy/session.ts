@@ -23,6 +23,8 @@ import { StateFile } from './state/state-file.ts';
 /** The resources of one run, from its first line to its last. */
 export interface Session {
   readonly options: EnvOptions;
+  /** True if none of the deployment's files existed before this run. */
+  readonly isNew: boolean;
   readonly ports: EnvPorts;
   readonly stage: Stage;
   readonly files: DeploymentFiles;
@@ -63,8 +65,9 @@ export async function withSession<T>(
       onStart: (pid, purpose) => lock.recordChild(pid, purpose),
     };
     const absolute = { ...options, workspace, manifestPath, statePath };
+    const isNew = !files.paths.some((path) => existsSync(path));
     const opened = await openFiles(files, absolute, ports);
-    return await action({ options: absolute, ports, stage, children, files, ...opened });
+    return await action({ options: absolute, isNew, ports, stage, children, files, ...opened });
   } finally {
     await lock.release();
   }

@@ -1,5 +1,5 @@
 import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
-import type { ListNode, MapNode, Position, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
+import type { ListNode, MapNode, Position, ScalarNode, ValueSource, YamlNode } from '../yaml/yaml-node.ts';
 import { rootField } from '../yaml/yaml-field.ts';
 import type { ConfigErrors } from '../yaml/yaml-field.ts';
 import { OperationError, find } from './apply-operation.ts';
@@ -169,10 +169,11 @@ class Interpolation {
       this.#problems.add(position, '', `variable '${variable}' is neither given nor generated${step}`);
       return undefined;
     }
-    if (parts.length === 0) return withPosition(value, position);
+    const used = { position, source: { variable, file: value.position.file } };
+    if (parts.length === 0) return usedAt(value, used);
     try {
       const found = getPath(value, parts);
-      if (found !== undefined) return withPosition(found, position);
+      if (found !== undefined) return usedAt(found, used);
       this.#problems.add(position, '', `variable '${variable}' has no '${parts.join('.')}'`);
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
@@ -230,19 +231,26 @@ function getPath(value: YamlNode, parts: readonly string[]): YamlNode | undefine
   }
 }
 
+interface Use {
+  readonly position: Position;
+  readonly source: ValueSource;
+}
+
 /**
- * Sets the position of a value to the place where it is used, because errors in the value are reported there.
+ * Sets the position of a variable's value to the place that uses it, because errors in the value are reported
+ * there, and its source to the variable.
  */
-function withPosition(node: YamlNode, position: Position): YamlNode {
+function usedAt(node: YamlNode, use: Use): YamlNode {
+  const { position } = use;
   switch (node.kind) {
     case 'scalar':
-      return { ...node, position };
+      return { ...node, ...use };
     case 'list':
-      return { ...node, items: node.items.map((item) => withPosition(item, position)), position };
+      return { ...node, items: node.items.map((item) => usedAt(item, use)), position };
     case 'map': {
       const entries = node.entries.map(({ key, value }) => ({
         key: { ...key, position },
-        value: withPosition(value, position),
+        value: usedAt(value, use),
       }));
       return { ...node, entries, position };
     }

@@ -183,11 +183,53 @@ test('each broken rule is reported with line and key', async (t) => {
 });
 
 test('a file that is not a manifest is refused in one sentence', async (t) => {
-  const missing = (await problems(t, '')).map((line) => line.split(': ')[1]);
-  assert.deepEqual(missing, ['name', 'releases', 'instance_groups', 'cloud_provider']);
+  const missing = (await problems(t, 'x: 1')).map((line) => line.split(': ')[1]);
+  assert.deepEqual(missing, ['name', 'releases', 'networks', 'instance_groups', 'cloud_provider']);
+  for (const empty of ['', '\n', '--- # nothing\n', '~'])
+    assert.deepEqual(await problems(t, empty), ['m.yml: the manifest is empty']);
   assert.deepEqual(await problems(t, 'name: [x'), [
     'm.yml:1:9: the indentation does not fit the lines before, or a bracket or quotation mark is not closed',
   ]);
+});
+
+test('a missing key is reported with the misspelt one, and one mistake is reported at one place only', async (t) => {
+  for (const [from, to, ...expected] of [
+    [
+      'disk_size: 64',
+      'disk_sze: 64',
+      "m.yml:12:3: disk_pools[0].disk_size: must be a number of MiB above 0; the similar key 'disk_sze' is not known",
+    ],
+    [
+      'mbus: https',
+      'mbsu: https',
+      "m.yml:36:3: cloud_provider.mbus: must be provided; the similar key 'mbsu' is not known",
+    ],
+    ['disk_size: 64', 'size: 64', 'm.yml:12:3: disk_pools[0].disk_size: must be a number of MiB above 0'],
+    [
+      'disk_size: 64',
+      'disk_size: large',
+      'm.yml:12:28: disk_pools[0].disk_size: expected a whole number, found text',
+    ],
+    [
+      'static_ips: [10.0.0.5]',
+      'static_ips: 10.0.0.5',
+      'm.yml:29:33: instance_groups[0].networks[0].static_ips: expected a list, found text',
+    ],
+    [
+      'name: group\n  instances: 1\n',
+      'name: group\n    instances: 1\n',
+      'm.yml:21:9: a key has to be on one line; a colon after it may be missing, or the indentation of the next line is wrong',
+    ],
+    [
+      'stemcell: {url: file://~/stemcell.tgz}',
+      'stemcell: file://stemcell.tgz',
+      'm.yml:9:13: resource_pools[0].stemcell: expected a map, found text',
+    ],
+  ] as const) {
+    const broken = valid.replace(from, to);
+    assert.notEqual(broken, valid, from);
+    assert.deepEqual(await problems(t, broken), expected, to);
+  }
 });
 
 test('errors contain no secrets', async (t) => {

@@ -36,7 +36,9 @@ export interface LoadedManifest {
 export async function loadManifest(options: LoadManifestOptions): Promise<LoadedManifest> {
   const problems = new ConfigErrors();
   const document = await readWithOps(options.path, options.opsFiles);
-  if (document.kind === 'list' || (document.kind === 'scalar' && document.value !== null)) {
+  if (document.kind === 'scalar' && document.value === null)
+    throw new ProductError('MANIFEST_INVALID', `${options.path}: the manifest is empty`);
+  if (document.kind !== 'map') {
     const message = `${describePosition(document.position)}: must be a map, found ${describeKind(document)}`;
     throw new ProductError('MANIFEST_INVALID', message);
   }
@@ -44,8 +46,7 @@ export async function loadManifest(options: LoadManifestOptions): Promise<Loaded
   options.onSecrets?.(secretsInFlags(toValue(node)));
   const manifest = readManifest(rootField(node, problems), options.path);
   problems.throwIfAny('MANIFEST_INVALID');
-  if (manifest === undefined)
-    throw new ProductError('MANIFEST_INVALID', `${options.path}: the manifest is empty`);
+  if (manifest === undefined) throw new Error('a manifest without an instance group has no problem');
   const text = toGoYaml(node);
   const sha512WithoutCredentials = sha512Of(toGoYaml(withoutCpiCredentials(node)));
   return { manifest, text, sha512: sha512Of(text), sha512WithoutCredentials };

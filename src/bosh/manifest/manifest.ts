@@ -1,7 +1,18 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
+import type { ValueSource } from '../yaml/yaml-node.ts';
 
 /** Properties in the form of the manifest. */
 type Properties = Readonly<Record<string, unknown>>;
+
+/** A key of a `properties` map, or of a map in it. */
+export interface GivenProperty {
+  /** The dotted name, for example `hello.audience`. */
+  readonly name: string;
+  /** File, line, column and key. */
+  readonly at: string;
+  /** The keys of its value; none if the value is not a map. */
+  readonly children: readonly GivenProperty[];
+}
 
 /**
  * The location of an archive. A `file` path is absolute: resolved against the manifest's directory, with `~`
@@ -25,6 +36,15 @@ export interface ReleaseReference extends ArchiveReference {
   readonly at: string;
 }
 
+/** `env.bosh.mbus.cert`, with which the agent of the VM serves its mbus. */
+export interface AgentCertificate {
+  /** PEM, unchecked. */
+  readonly pem: string;
+  /** File, line, column and key. */
+  readonly at: string;
+  readonly source: ValueSource | undefined;
+}
+
 export interface ResourcePool {
   readonly name: string;
   readonly stemcell: ArchiveReference;
@@ -32,6 +52,8 @@ export interface ResourcePool {
   readonly env: Properties;
   /** Keys of the env that have no effect, each with file, line, column, key and reason. */
   readonly unusedEnv: readonly string[];
+  /** Absent if the env has no certificate with a key: the agent then has another one. */
+  readonly agentCertificate?: AgentCertificate;
 }
 
 export interface DiskPool {
@@ -78,6 +100,8 @@ export interface JobReference {
   readonly propertiesPosition: string;
   /** Absent if the job has no `properties` in the manifest: then global and group properties are used. */
   readonly properties?: Properties;
+  /** The same properties with their positions; none if they are absent. */
+  readonly givenProperties: readonly GivenProperty[];
 }
 
 export interface GroupNetwork {
@@ -96,6 +120,7 @@ export interface InstanceGroup {
   /** The disk pool of the group, or one made from `persistent_disk`. Absent if the group has no disk. */
   readonly diskPool?: DiskPool;
   readonly properties: Properties;
+  readonly givenProperties: readonly GivenProperty[];
 }
 
 export interface CloudProvider {
@@ -114,6 +139,7 @@ export interface CloudProvider {
   /** PEM. */
   readonly ca?: string;
   readonly properties: Properties;
+  readonly givenProperties: readonly GivenProperty[];
 }
 
 /** A create-env manifest that has been checked (bosh-cli: deployment/manifest, installation/manifest). */

@@ -1,5 +1,12 @@
 import type { YamlField } from '../yaml/yaml-field.ts';
-import type { DiskPool, InstanceGroup, JobReference, Network, ResourcePool } from './manifest.ts';
+import type {
+  DiskPool,
+  GivenProperty,
+  InstanceGroup,
+  JobReference,
+  Network,
+  ResourcePool,
+} from './manifest.ts';
 import { readGroupNetworks } from './read-networks.ts';
 
 /** The parts of the manifest to which an instance group may refer. */
@@ -36,6 +43,7 @@ export function readInstanceGroup(field: YamlField, around: GroupContext): Insta
     resourcePool,
     ...(diskPool === undefined ? {} : { diskPool }),
     properties: field.get('properties').properties(),
+    givenProperties: readGivenProperties(field.get('properties')),
   };
 }
 
@@ -68,7 +76,16 @@ function readJobs(
     const visible = firstPresent(properties, field.get('properties'), globalProperties, item.get('name'));
     const positions = { at: item.get('name').position, propertiesPosition: visible.position };
     const own = properties.isPresent ? { properties: properties.properties() } : {};
-    return { name, release, ...positions, ...own };
+    return { name, release, ...positions, ...own, givenProperties: readGivenProperties(properties) };
+  });
+}
+
+/** Returns the keys of a map and of the maps in it, with their positions. */
+export function readGivenProperties(field: YamlField, outer = ''): readonly GivenProperty[] {
+  if (field.node?.kind !== 'map') return [];
+  return field.entries().map(([key, value]) => {
+    const name = outer === '' ? key : `${outer}.${key}`;
+    return { name, at: value.position, children: readGivenProperties(value, name) };
   });
 }
 

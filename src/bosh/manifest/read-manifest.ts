@@ -4,10 +4,16 @@ import { parseDigests } from '../digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseSecretUrl, secretUrlHelp, isLoopback } from '../parse-secret-url.ts';
 import type { YamlField } from '../yaml/yaml-field.ts';
-import { readInstanceGroup, firstPresent, readReleaseName } from './read-instance-group.ts';
+import {
+  readInstanceGroup,
+  firstPresent,
+  readGivenProperties,
+  readReleaseName,
+} from './read-instance-group.ts';
 import { readNetworks } from './read-networks.ts';
 import { unsupportedEnvKeys } from './unsupported-env.ts';
 import type {
+  AgentCertificate,
   ArchiveReference,
   DiskPool,
   Manifest,
@@ -26,6 +32,7 @@ export function readManifest(root: YamlField, path: string): Manifest | undefine
   const releases = readReleases(root.get('releases'), path);
   const networks = readNetworks(root.get('networks'));
   const networkNames = names(root.get('networks'));
+  if (!root.get('networks').isPresent) root.get('networks').problem('must be a list of at least one network');
   const resourcePools = root
     .get('resource_pools')
     .items()
@@ -77,6 +84,7 @@ function readResourcePool(field: YamlField, networks: readonly string[], manifes
   const env = field.get('env').properties();
   if (network !== '' && !networks.includes(network))
     field.get('network').problem(`there is no network '${network}'`);
+  const agentCertificate = readAgentCertificate(field.get('env').get('bosh').get('mbus').get('cert'));
   return {
     name: field.get('name').requiredText(),
     stemcell: readArchive(field.get('stemcell'), manifestPath),
@@ -86,7 +94,16 @@ function readResourcePool(field: YamlField, networks: readonly string[], manifes
       const unused = key.split('.').reduce((outer, name) => outer.get(name), field.get('env'));
       return `${unused.position} ${reason}`;
     }),
+    ...(agentCertificate === undefined ? {} : { agentCertificate }),
   };
+}
+
+/** Adds no problem: the env is for the agent, and the bosh CLI does not check it either. */
+function readAgentCertificate(field: YamlField): AgentCertificate | undefined {
+  const certificate = field.get('certificate');
+  if (certificate.node?.kind !== 'scalar' || !field.get('private_key').isPresent) return undefined;
+  const { value, source } = certificate.node;
+  return typeof value === 'string' ? { pem: value, at: certificate.position, source } : undefined;
 }
 
 function readDiskPool(field: YamlField): DiskPool {
@@ -171,6 +188,7 @@ export function readCloudProvider(field: YamlField, releases: readonly string[])
     mbus: field.isPresent ? readMbus(field.get('mbus')) : '',
     ...(ca === undefined ? {} : { ca }),
     properties: field.get('properties').properties(),
+    givenProperties: readGivenProperties(field.get('properties')),
   };
 }
 

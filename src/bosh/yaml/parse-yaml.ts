@@ -116,11 +116,13 @@ function describeErrors(
   problems: readonly { readonly offset: number; readonly message: string }[],
   position: (offset: number) => string,
 ): string {
-  const sorted = problems.toSorted((one, other) => one.offset - other.offset);
-  const shown = sorted
+  // The parser may find several problems at one place. The last one is the most general.
+  const places = [...new Map(problems.map((problem) => [problem.offset, problem])).values()];
+  const shown = places
+    .toSorted((one, other) => one.offset - other.offset)
     .slice(0, maxReportedErrors)
     .map(({ offset, message }) => `${position(offset)}: ${message}`);
-  const others = problems.length - shown.length;
+  const others = places.length - shown.length;
   return [...shown, ...(others === 0 ? [] : [`... and ${others} others`])].join('\n');
 }
 

@@ -17,7 +17,8 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   IMPOSSIBLE: 'this cannot be read as YAML',
   KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
   MISSING_CHAR: 'a character is missing: a colon, a comma, a space, a bracket or a closing quotation mark',
-  MULTILINE_IMPLICIT_KEY: 'a key has to be on one line; a colon may be missing after it',
+  MULTILINE_IMPLICIT_KEY:
+    'a key has to be on one line; a colon after it may be missing, or the indentation of the next line is wrong',
   MULTIPLE_ANCHORS: 'one value has two anchors',
   MULTIPLE_DOCS: 'there is more than one document',
   MULTIPLE_TAGS: 'one value has two tags',

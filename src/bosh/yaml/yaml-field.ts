@@ -1,22 +1,49 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
+import { nearest } from '../../platform/nearest.ts';
 import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
 import { describeKind, describePosition, keyText, lookUp, toValue } from './yaml-node.ts';
-import type { JsonValue, Position, YamlNode } from './yaml-node.ts';
+import type { JsonValue, MapNode, Position, YamlNode } from './yaml-node.ts';
+
+/** A key that a map does not have. */
+interface MissingKey {
+  readonly map: MapNode;
+  readonly key: string;
+}
 
 interface Problem {
   readonly position: Position;
   readonly text: string;
+  readonly missing: MissingKey | undefined;
 }
 
 /** Collects the errors of a file, so that the operator sees all of them at once. */
 export class ConfigErrors {
   readonly #found: Problem[] = [];
+  /** The paths of the values that have another type than expected. */
+  readonly #mistyped: string[] = [];
+  /** The keys of each map that a reader knows. */
+  readonly #known = new Map<MapNode, Set<string>>();
 
-  /** Adds an error. `path` is the key path; empty for the whole file. */
-  add(position: Position, path: string, message: string): void {
+  /**
+   * Adds an error. `path` is the key path; empty for the whole file. An error at or below a value of the
+   * wrong type is dropped, because it follows from the type.
+   */
+  add(position: Position, path: string, message: string, missing?: MissingKey): void {
+    if (this.#mistyped.some((outer) => isAtOrBelow(path, outer))) return;
     const text = `${describePosition(position)}: ${path === '' ? '' : `${path}: `}${message}`;
-    if (!this.#found.some((problem) => problem.text === text)) this.#found.push({ position, text });
+    if (!this.#found.some((problem) => problem.text === text)) this.#found.push({ position, text, missing });
+  }
+
+  addMistyped(position: Position, path: string, message: string): void {
+    this.add(position, path, message);
+    this.#mistyped.push(path);
+  }
+
+  /** Records that a reader knows this key of the map. */
+  addKnown(map: MapNode, key: string): void {
+    const known = this.#known.get(map) ?? new Set();
+    this.#known.set(map, known.add(key));
   }
 
   get count(): number {
@@ -27,8 +54,21 @@ export class ConfigErrors {
   throwIfAny(code: ErrorCode): void {
     if (this.#found.length === 0) return;
     const sorted = this.#found.toSorted((a, b) => comparePositions(a.position, b.position));
-    throw new ProductError(code, sorted.map(({ text }) => text).join('\n'));
+    throw new ProductError(code, sorted.map((problem) => this.#describe(problem)).join('\n'));
   }
+
+  /** Names a key that is probably the missing one, misspelt. */
+  #describe({ text, missing }: Problem): string {
+    if (missing === undefined) return text;
+    const known = this.#known.get(missing.map);
+    const others = missing.map.entries.map(({ key }) => keyText(key)).filter((key) => !known?.has(key));
+    const misspelt = others.find((key) => nearest(key, [missing.key]) !== undefined);
+    return misspelt === undefined ? text : `${text}; the similar key '${misspelt}' is not known`;
+  }
+}
+
+function isAtOrBelow(path: string, outer: string): boolean {
+  return outer === '' || path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 }
 
 function comparePositions(a: Position, b: Position): number {
@@ -46,15 +86,23 @@ export class YamlField {
   readonly node: YamlNode | undefined;
   readonly #parent: Position;
   readonly #problems: ConfigErrors;
+  /** The value whose key this is. */
+  readonly #owner: { readonly field: YamlField; readonly key: string } | undefined;
 
   constructor(
     node: YamlNode | undefined,
-    options: { path: string; parent: Position; problems: ConfigErrors },
+    options: {
+      path: string;
+      parent: Position;
+      problems: ConfigErrors;
+      owner?: { readonly field: YamlField; readonly key: string };
+    },
   ) {
     this.node = node;
     this.path = options.path;
     this.#parent = options.parent;
     this.#problems = options.problems;
+    this.#owner = options.owner;
   }
 
   /** False if the value is missing or an explicit null, as in BOSH's tools. */
@@ -71,14 +119,21 @@ export class YamlField {
     return `${describePosition(this.nodePosition)}: ${this.path}`;
   }
 
+  /** Adds a problem. If this is a missing key of a value that is no map, that value is the problem. */
   problem(message: string): void {
-    this.#problems.add(this.nodePosition, this.path, message);
+    const { field, key } = this.#owner ?? {};
+    if (this.isPresent || field === undefined || key === undefined || !field.isPresent)
+      return this.#problems.add(this.nodePosition, this.path, message);
+    if (field.node?.kind !== 'map') return field.#mismatch('a map', undefined);
+    this.#problems.add(this.nodePosition, this.path, message, { map: field.node, key });
   }
 
   get(key: string): YamlField {
     const path = this.path === '' ? key : `${this.path}.${key}`;
+    if (this.node?.kind === 'map') this.#problems.addKnown(this.node, key);
     return new YamlField(lookUp(this.node, key), {
       path,
+      owner: { field: this, key },
       parent: this.nodePosition,
       problems: this.#problems,
     });
@@ -181,7 +236,12 @@ export class YamlField {
   }
 
   #mismatch<T>(expected: string, instead: T): T {
-    if (this.node !== undefined) this.problem(`expected ${expected}, found ${describeKind(this.node)}`);
+    if (this.node !== undefined)
+      this.#problems.addMistyped(
+        this.nodePosition,
+        this.path,
+        `expected ${expected}, found ${describeKind(this.node)}`,
+      );
     return instead;
   }
 }

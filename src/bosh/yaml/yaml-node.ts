@@ -5,6 +5,13 @@ export interface Position {
   readonly column: number;
 }
 
+/** The variable from which a value comes. */
+export interface ValueSource {
+  readonly variable: string;
+  /** The file with the variable's value, or for example `variable 'x'`, as in a position. */
+  readonly file: string;
+}
+
 /** A whole number that a `number` cannot represent exactly is a bigint. `toJson` writes all its digits. */
 export type ScalarValue = string | number | bigint | boolean | null;
 
@@ -14,6 +21,8 @@ export interface ScalarNode {
   /** The text as written: `1.10` for the value 1.1. */
   readonly text: string;
   readonly position: Position;
+  /** Absent if the value is in the manifest. */
+  readonly source?: ValueSource;
 }
 
 export interface MapEntry {

@@ -17,12 +17,17 @@ export interface Flag {
   readonly isRare?: boolean;
 }
 
+export type FlagValue = Pick<Flag, 'type' | 'value' | 'values'>;
+
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** Returns the flag as a command line has it, for example `--state FILE`. */
-export function flagWithValue(name: string, { type, value, values }: Flag): string {
-  return type === 'boolean' ? `--${name}` : `--${name} ${value ?? values?.join('|') ?? 'VALUE'}`;
+export function flagWithValue(name: string, flag: Flag): string {
+  return flag.type === 'boolean' ? `--${name}` : `--${name} ${placeholderOf(flag)}`;
 }
+
+/** Returns the text that stands for the value of the flag, for example `FILE` or `json|yaml`. */
+export const placeholderOf = ({ value, values }: FlagValue): string => value ?? values?.join('|') ?? 'VALUE';
 
 /** Returns only the flags with these names. */
 export function pickFlags(flags: Flags, names: readonly string[]): Flags {

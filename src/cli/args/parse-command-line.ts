@@ -2,7 +2,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { similar } from './nearest.ts';
+import { similar } from '../../platform/nearest.ts';
+import { type FlagValue, placeholderOf } from './flags.ts';
 
 /** Returns the error for arguments that a command rejects, from a problem without a full stop. */
 export type InvalidArguments = (problem: string) => ProductError;
@@ -25,7 +26,9 @@ export function parseCommandLine<T extends ParseArgsOptionsConfig>(
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const problem = firstSentence(error.message);
-    throw invalid(`${problem}${similarFlag(problem, Object.keys(options))}`);
+    throw invalid(
+      missingValue(problem, options) ?? `${problem}${similarFlag(problem, Object.keys(options))}`,
+    );
   }
 }
 
@@ -39,6 +42,15 @@ export function parseFlags<T extends ParseArgsOptionsConfig>(
   const [extra] = positionals;
   if (extra !== undefined) throw invalid(`Unexpected argument '${extra}'`);
   return values;
+}
+
+/** Describes a flag without its value, with an example; undefined if Node's message is about something else. */
+function missingValue(message: string, flags: Readonly<Record<string, FlagValue>>): string | undefined {
+  const [, short, name = ''] = /^Option '(?:(-.), )?--([^ ]+) <value>' argument missing/u.exec(message) ?? [];
+  const flag = flags[name];
+  if (flag === undefined) return undefined;
+  const word = short ?? `--${name}`;
+  return `'${word}' needs a value, as in ${word} ${placeholderOf(flag)}`;
 }
 
 /** Names the flag that is most similar to the unknown one in Node's message. */

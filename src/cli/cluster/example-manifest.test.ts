@@ -55,15 +55,20 @@ test('something else with the name of the example is refused and stays', async (
   assert.equal(await readFile('hello', 'utf8'), 'text');
 });
 
-for (const [content, files] of [
-  ['a program', { 'main.c': '' }],
-  ['a manifest for something else', { 'manifest.yml': 'applications: []\n' }],
+for (const [content, files, message] of [
+  ['a program', { 'main.c': '' }, /has files that do not belong to the example/],
+  [
+    'a manifest for something else',
+    { 'manifest.yml': 'applications: []\n' },
+    /has a manifest\.yml without cloud_provider/,
+  ],
+  ['an empty manifest', { 'manifest.yml': '\n' }, /has a manifest\.yml that is empty; once it is removed/],
 ] as const)
   test(`a directory hello with ${content} is refused and stays`, async () => {
     await mkdir('hello');
     for (const [name, text] of Object.entries(files)) await writeFile(join('hello', name), text);
-    await assert.rejects(writeExample(root), { code: 'INVALID_ARGUMENT' });
-    await assert.rejects(hasExample(), { code: 'INVALID_ARGUMENT' });
+    await assert.rejects(writeExample(root), { code: 'INVALID_ARGUMENT', message });
+    await assert.rejects(hasExample(), { code: 'INVALID_ARGUMENT', message });
     assert.notEqual(await findExample(), true);
     assert.deepEqual(await readdir('hello'), Object.keys(files));
   });

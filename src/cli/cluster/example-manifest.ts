@@ -65,7 +65,12 @@ export async function findExample(): Promise<boolean | { readonly problem: strin
   if (names.includes(basename(exampleManifestPath))) {
     const manifest = lstatSync(exampleManifestPath);
     if (!manifest.isFile() || !isOnlyOurs(manifest)) return notOurs;
-    const isForCreateEnv = /^cloud_provider:/mu.test(await readFile(exampleManifestPath, 'utf8'));
+    const text = await readFile(exampleManifestPath, 'utf8');
+    if (text.trim() === '')
+      return {
+        problem: 'has a manifest.yml that is empty; once it is removed, the example is written',
+      };
+    const isForCreateEnv = /^cloud_provider:/mu.test(text);
     return (
       isForCreateEnv || { problem: 'has a manifest.yml without cloud_provider, which is not for create-env' }
     );

@@ -110,7 +110,7 @@ test('help, help COMMAND and --help print the help, and --version the version; t
     assert.equal(new RegExp(`^ {2}${name} `, 'mu').test(list), isHidden !== true, name);
 });
 
-test('an unknown command, sub-command or flag names the most similar one', async () => {
+test('the error for an unknown command, sub-command or flag names a known one, and that for a flag without its value an example', async () => {
   for (const [args, stderr] of [
     [
       ['upp'],
@@ -118,6 +118,14 @@ test('an unknown command, sub-command or flag names the most similar one', async
     ],
     [['help', 'stpo'], /^bosh-kubernetes: there is no command 'stpo'; the most similar is 'stop';/u],
     [['xyzzy'], /^bosh-kubernetes: there is no command 'xyzzy'; bosh-kubernetes help lists all\n$/u],
+    [['vms'], / no command 'vms'; 'status' shows VMs and disks; bosh-kubernetes help lists all\n$/u],
+    [['deploy'], / no command 'deploy'; 'up' and 'create-env' deploy a manifest; /u],
+    [
+      ['completion', 'tcsh'],
+      /^'completion' needs one of bash, zsh, fish; bosh-kubernetes completion --help /u,
+    ],
+    [['up', '-v'], /^'-v' needs a value, as in -v NAME=VALUE\. Usage: /u],
+    [['create-env', 'a', '--state'], /^'--state' needs a value, as in --state FILE\. Usage: /u],
     [['stemcell', 'bild'], /; the most similar is 'build'; bosh-kubernetes stemcell --help explains them/u],
     [['create-env', 'a', '--recrete'], /^Unknown option '--recrete'; the most similar is '--recreate'\. /u],
   ] as const)

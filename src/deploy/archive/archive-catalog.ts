@@ -2,11 +2,19 @@ import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 
+export interface JobSummary {
+  readonly name: string;
+  /** The paths of the rendered templates below the job's directory. */
+  readonly destinations: readonly string[];
+  /** The dotted names of the properties in the job's spec. */
+  readonly properties: readonly string[];
+}
+
 export interface ReleaseSummary {
   readonly kind: 'release';
   readonly name: string;
   readonly version: string;
-  readonly jobs: readonly { readonly name: string; readonly destinations: readonly string[] }[];
+  readonly jobs: readonly JobSummary[];
 }
 
 export interface StemcellSummary {
@@ -21,7 +29,7 @@ export interface StemcellSummary {
 export type ArchiveSummary = ReleaseSummary | StemcellSummary;
 
 /** Increase this whenever the shape of a summary changes. Every archive is then opened once more. */
-const version = 1;
+const version = 2;
 
 /**
  * Summaries of archives that were opened before, by the digest of the whole archive. An unchanged deployment

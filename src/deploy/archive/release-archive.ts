@@ -57,6 +57,7 @@ function summarize({ name, version, jobs }: Release): ReleaseSummary {
     jobs: jobs.map((job) => ({
       name: job.name,
       destinations: job.spec.templates.map(({ destination }) => destination),
+      properties: Object.keys(job.spec.properties),
     })),
   };
 }

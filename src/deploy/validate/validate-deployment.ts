@@ -12,6 +12,7 @@ import type { InstallationDirectory } from '../install/installation-directory.ts
 import type { EnvOptions, EnvPorts } from '../options.ts';
 import type { Stage } from '../stage/stage.ts';
 import { findCpiJob, checkJobs } from './check-jobs.ts';
+import { unknownProperties } from './unknown-properties.ts';
 
 /** Everything that is needed to call the manifest's CPI. */
 export interface ValidInstallation extends LoadedManifest {
@@ -48,6 +49,7 @@ export async function validateDeployment(
     const summaries = releases.map(({ summary }) => summary);
     const cpiJob = await group.perform('Validating cpi release', async () => findCpiJob(manifest, summaries));
     await group.perform('Validating deployment manifest', async () => checkJobs(manifest, summaries));
+    for (const warning of unknownProperties(manifest, summaries)) validation.ports.warn(warning);
     const reference = manifest.resourcePool.stemcell;
     const path = await locateArchive(reference, 'stemcell', archives);
     const stemcell = await group.perform('Validating stemcell', () =>

@@ -13,6 +13,8 @@ test('finds the word that an operator mistyped or did not finish, and no other',
     ['x', undefined],
     ['pu', 'up'],
     ['delete', undefined],
+    ['scsh', 'ssh'],
+    ['soap', undefined],
     ['', undefined],
   ] as const)
     assert.equal(nearest(word, commands), expected, word);

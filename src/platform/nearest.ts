@@ -1,5 +1,11 @@
-/** More differences than these are not a typing error. */
-const maxDistance = 2;
+/**
+ * The number of differences that are a typing error. In a short word, two differences make another word,
+ * such as `host` and `port`.
+ */
+function maxDistance({ length }: string): number {
+  if (length < 2) return 0;
+  return length < 5 ? 1 : 2;
+}
 
 /**
  * Returns the candidate that an operator may have meant by `word`: one that begins with it, or the
@@ -8,12 +14,11 @@ const maxDistance = 2;
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const begun = candidates.find((candidate) => candidate.startsWith(word));
   if (word.length > 1 && begun !== undefined) return begun;
-  const limit = Math.min(maxDistance, Math.floor(word.length / 2));
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .toSorted((one, other) => one.distance - other.distance);
   const [first] = ranked;
-  return first !== undefined && first.distance <= limit ? first.candidate : undefined;
+  return first !== undefined && first.distance <= maxDistance(word) ? first.candidate : undefined;
 }
 
 /** Returns `; the most similar is 'candidate'`, or an empty text if none is similar. */
