@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile, readdir, rename } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
@@ -12,11 +12,12 @@ import {
 import { createEnv } from '../../deploy/create-env.ts';
 import { testEnvironment, type TestEnvironment } from '../../deploy/testing/test-environment.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { closedPort } from '../../kubernetes/testing/closed-port.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { logs, scp } from '../commands/ssh.ts';
+import { logs, scp, ssh } from '../commands/ssh.ts';
 import type { Installation } from '../installation.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
 import { runShell, withVmContainer, type ProcessStreams } from './vm-container.ts';
@@ -100,6 +101,27 @@ test('logs downloads the archive of a VM without sshd, of any length', async (t)
     message: /copied from the VM: cat: no such file/u,
   });
   assert.deepEqual(await readdir(directory), before);
+});
+
+test('a stopped cluster and a missing manifest are named as the reason', async (t) => {
+  const { server, run, context, directory, options } = await world(t);
+  const clusterDirectory = join(directory, 'stopped');
+  await mkdir(clusterDirectory);
+  const kubeconfig = await readFile(kubeconfigPath(server.directory), 'utf8');
+  await writeFile(
+    kubeconfigPath(clusterDirectory),
+    kubeconfig.replace(server.url, `https://127.0.0.1:${await closedPort()}`),
+  );
+  Object.assign(context, { installation: { ...context.installation, clusterDirectory } });
+  for (const command of [ssh, logs])
+    await assert.rejects(run(command), {
+      code: 'KUBERNETES_UNREACHABLE',
+      message: "The embedded cluster is stopped; 'bosh-kubernetes up' with the manifest starts it",
+    });
+  await assert.rejects(ssh.run([`${options.manifestPath}x`], context), {
+    code: 'FILE_NOT_FOUND',
+    message: `There is no manifest '${options.manifestPath}x'`,
+  });
 });
 
 test('scp names in one sentence the command that copies a file of a VM without sshd', async (t) => {

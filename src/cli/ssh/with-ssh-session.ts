@@ -19,10 +19,12 @@ import { writeNew } from '../../platform/durable-file.ts';
 import { secretStrings } from '../../errors/redact/secret-strings.ts';
 import type { EnvInputs } from '../args/env-arguments.ts';
 import { isOnEmbeddedCluster } from '../cluster/check-destroy-target.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
+import { checkPaths } from '../../deploy/session.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 import { noDirectorFile } from '../tunnel/with-tunnel.ts';
@@ -115,7 +117,15 @@ async function inEmbeddedCluster<T>(
   const { current_vm_cid: vmCid } = await readDeployedState(statePath);
   const entered = await withVmContainer({ kubeconfig, vmCid }, context, async (container) => ({
     value: await ways.inContainer(container, withAgent),
-  }));
+  })).catch(async (error: unknown) => {
+    const isUnreachable = ['KUBERNETES_UNREACHABLE', 'AGENT_UNREACHABLE'] as const;
+    if (!isUnreachable.some((code) => isProductError(error, code))) throw error;
+    if (await embeddedCluster(context.installation).isRunning()) throw error;
+    const next = "'bosh-kubernetes up' with the manifest starts it";
+    throw new ProductError('KUBERNETES_UNREACHABLE', `The embedded cluster is stopped; ${next}`, {
+      cause: error,
+    });
+  });
   if (entered !== undefined) return entered.value;
   throw new ProductError(
     'VM_NOT_FOUND',
@@ -227,6 +237,7 @@ export async function findInstance(
   const path = resolve(inputs.manifestPath);
   if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
     const files = await DeploymentFiles.find(path, inputs.statePath);
+    await checkPaths(path, files);
     const isEmbedded = await isOnEmbeddedCluster(files, installation.clusterDirectory);
     // 'up' sets the same variables.
     const given = isEmbedded ? withClusterVariables(inputs, installation) : inputs;
