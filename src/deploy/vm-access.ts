@@ -6,6 +6,7 @@ import { loadManifest } from '../bosh/manifest/load-manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isDifferentAgent, otherAgentError } from './instance/verify-agent.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
+import type { DeploymentState } from './state/deployment-state.ts';
 import { readState } from './state/state-file.ts';
 
 /** The address of a deployed VM's agent, and the credentials for it. */
@@ -43,12 +44,8 @@ export async function openVm(
   { statePath, endpoint, proxy, signal }: VmAccessOptions,
   { clock, uuid }: Pick<EnvPorts, 'clock' | 'uuid'>,
 ): Promise<VmAccess> {
-  const state = await readState(statePath);
-  const vmCid = state?.current_vm_cid ?? '';
-  if (state === undefined || vmCid === '') {
-    const message = `Deployment state file '${statePath}' records no VM; create-env creates one, --state names another file`;
-    throw new ProductError('STATE_INVALID', message);
-  }
+  const state = await readDeployedState(statePath);
+  const { current_vm_cid: vmCid } = state;
   const { name, mbus, ca } = await endpoint();
   const { director_id: directorId, current_agent_id: agentId = '' } = state;
   const client = (until: AbortSignal): AgentClient =>
@@ -57,6 +54,14 @@ export async function openVm(
   if (isDifferentAgent(answering, state.current_agent_id))
     throw otherAgentError(answering, { vmCid, agentId, mbus }, '');
   return { name, vmCid, client };
+}
+
+/** Reads a state file. Rejects with STATE_INVALID if it records no VM. */
+export async function readDeployedState(statePath: string): Promise<DeploymentState> {
+  const state = await readState(statePath);
+  if (state !== undefined && state.current_vm_cid !== '') return state;
+  const message = `Deployment state file '${statePath}' records no VM; create-env creates one, --state names another file`;
+  throw new ProductError('STATE_INVALID', message);
 }
 
 /** Reads the agent's endpoint from a manifest. For errors see loadManifest. */

@@ -1,6 +1,14 @@
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from '../../node/pod-console.ts';
+
+/** What a program prints, and its exit code. */
+export interface FakeExit {
+  readonly exitCode: number;
+  readonly stdout?: string | Uint8Array;
+  readonly stderr?: string;
+}
 
 /**
  * A node that runs nothing: its containers print the lines that a test sets, and its commands are a handful
@@ -10,6 +18,8 @@ export class FakeConsole implements PodConsole {
   readonly logRequests: LogRequest[] = [];
   readonly execRequests: ExecRequest[] = [];
   readonly resizes: { columns: number; rows: number }[] = [];
+  /** Programs that a test adds, by their names. They end when their input ends. */
+  readonly programs = new Map<string, (args: readonly string[]) => FakeExit>();
   killed = 0;
   readonly #log = new PassThrough();
   #lines: string[] = [];
@@ -68,7 +78,8 @@ export class FakeConsole implements PodConsole {
       stderr.end();
       finished.resolve({ exitCode });
     };
-    switch (program) {
+    const added = this.programs.get(program ?? '')?.(args);
+    switch (added === undefined ? program : undefined) {
       case 'echo':
         stdout.write(`${args.join(' ')}\n`);
         finish(0);
@@ -84,7 +95,13 @@ export class FakeConsole implements PodConsole {
       case 'wait':
         break;
       default:
-        throw internalError(`exec: "${program}": executable file not found in $PATH`);
+        if (added === undefined)
+          throw internalError(`exec: "${program}": executable file not found in $PATH`);
+        stderr.write(added.stderr ?? '');
+        if (!request.stdin) stdin.end();
+        void Promise.all([writeSlices(stdout, added.stdout ?? ''), once(stdin.resume(), 'end')]).then(() =>
+          finish(added.exitCode),
+        );
     }
     return {
       stdin: request.stdin ? stdin : undefined,
@@ -98,6 +115,13 @@ export class FakeConsole implements PodConsole {
       },
     };
   }
+}
+
+/** Writes as a program does: not more at a time than its reader takes. */
+async function writeSlices(stream: PassThrough, content: string | Uint8Array): Promise<void> {
+  const bytes = Buffer.from(content);
+  for (let start = 0; start < bytes.length; start += 65_536)
+    if (!stream.write(bytes.subarray(start, start + 65_536))) await once(stream, 'drain');
 }
 
 function badRequest(message: string): ApiError {

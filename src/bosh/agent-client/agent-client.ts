@@ -88,6 +88,11 @@ export interface AgentClient {
    * all files are packed.
    */
   bundleLogs(user: string, types: readonly string[], filters: readonly string[]): Promise<LogBundle>;
+  /**
+   * Packs logs into a blob, and returns its id for getBlob. `types` are `job`, `agent` and `system`; filters
+   * are globs relative to the log directory.
+   */
+  fetchLogs(types: readonly string[], filters: readonly string[]): Promise<string>;
   /** Removes a bundle. Succeeds if it does not exist. */
   removeFile(path: string): Promise<void>;
 }

@@ -170,6 +170,13 @@ class MbusAgentClient implements AgentClient {
     return parseLogBundle(value, this.#tasks);
   }
 
+  async fetchLogs(types: readonly string[], filters: readonly string[]): Promise<string> {
+    const value = await this.#tasks.runTask('fetch_logs', [types.join(','), filters]);
+    const { blobstore_id: id } = objectOf(value);
+    if (typeof id === 'string' && id !== '') return id;
+    throw this.#tasks.unexpected('fetch_logs', 'a blobstore_id');
+  }
+
   async removeFile(path: string): Promise<void> {
     await this.#tasks.call('remove_file', [path]);
   }

@@ -10,11 +10,10 @@ export interface UrlCheck {
   readonly terminal: Pick<Terminal, 'out' | 'error'>;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /**
-   * The directory of the VMs' logs on the embedded cluster, for the error message. Undefined for another
-   * cluster.
-   */
-  readonly logs: string | undefined;
+  /** True if the VM is on the embedded cluster. */
+  readonly isEmbedded: boolean;
+  /** The command that shows the logs of the jobs, for the message. */
+  readonly logsCommand: string;
 }
 
 /**
@@ -35,13 +34,15 @@ const remoteTimeoutMs = 30_000;
  */
 export async function announceUrl(
   url: string | undefined,
-  { terminal, clock, signal, logs }: UrlCheck,
+  { terminal, clock, signal, isEmbedded, logsCommand }: UrlCheck,
 ): Promise<number> {
-  const timeoutMs = logs === undefined ? remoteTimeoutMs : embeddedTimeoutMs;
+  const timeoutMs = isEmbedded ? embeddedTimeoutMs : remoteTimeoutMs;
   if (url !== undefined && !(await awaitConnection(url, { clock, signal, timeoutMs }))) {
-    const refused = `The jobs run, but ${url} still refuses connections after another ${timeoutMs / 1000} s`;
-    terminal.error(logs === undefined ? `Warning: ${refused}` : `${refused}; their logs: ${logs}`);
-    if (logs !== undefined) return 1;
+    const refused =
+      `The jobs run, but ${url} still refuses connections after another ${timeoutMs / 1000} s. Either tags.url of the manifest ` +
+      `is not where the job listens, or the job's log, in the VM below /var/vcap/sys/log, has the cause: ${logsCommand}`;
+    terminal.error(isEmbedded ? refused : `Warning: ${refused}`);
+    if (isEmbedded) return 1;
   }
   terminal.out(url === undefined ? 'Succeeded\n' : `${oneLine(url)}\n`);
   return 0;

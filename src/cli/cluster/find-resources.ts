@@ -2,6 +2,7 @@ import type { PendingDisk } from '../../deploy/state/pending-file.ts';
 import { readCid } from '../../inventory/recorded-use.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import { pods, persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 
@@ -17,14 +18,22 @@ export async function findVm(
   namespace: string,
   vmCid: string,
 ): Promise<Finding> {
-  const { context, name } = readCid(vmCid);
-  const fieldSelector = `metadata.name=${name}`;
+  if ((await findVmPod(api, namespace, vmCid)) !== undefined) return 'here';
+  return readCid(vmCid).context === undefined ? 'lost' : 'unknown';
+}
+
+/** Returns the pod of a VM, or undefined if it does not exist. Searches as findVm does. */
+export async function findVmPod(
+  api: Pick<KubernetesApi, 'list'>,
+  namespace: string,
+  vmCid: string,
+): Promise<Stored<KubernetesObject> | undefined> {
+  const fieldSelector = `metadata.name=${readCid(vmCid).name}`;
   const { items } = await api.list(pods, { fieldSelector }).catch((error: unknown) => {
     if (!isApiError(error, 403)) throw error;
     return api.list(pods, { fieldSelector, namespace });
   });
-  if (items.length > 0) return 'here';
-  return context === undefined ? 'lost' : 'unknown';
+  return items[0];
 }
 
 /**

@@ -1,7 +1,9 @@
+import { ProductError } from '../../errors/product-error.ts';
 import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
-import type { Command } from '../command.ts';
+import { shellWord } from '../../platform/shell-word.ts';
+import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
-import { downloadLogs, tailCommand } from '../ssh/logs.ts';
+import { containerSource, downloadLogs, sshSource, tailCommand, tailScript } from '../ssh/logs.ts';
 import { sshArguments, runOpenssh, scpArguments } from '../ssh/openssh.ts';
 import {
   parseSshArguments,
@@ -10,6 +12,7 @@ import {
   parseScpArguments,
   parseLogsArguments,
 } from '../ssh/ssh-arguments.ts';
+import { printOutput, runShell } from '../ssh/vm-container.ts';
 import { withSshSession } from '../ssh/with-ssh-session.ts';
 
 export const ssh: Command = {
@@ -22,9 +25,10 @@ export const ssh: Command = {
   summary: 'Log in to the VM of a manifest, or run a command there',
   async run(args, context) {
     const { command, ...request } = parseSshArguments(args);
-    return withSshSession(request, context, ({ login }) =>
-      runOpenssh('ssh', sshArguments(login, command), context),
-    );
+    return withSshSession(request, context, {
+      overSsh: ({ login }) => runOpenssh('ssh', sshArguments(login, command), context),
+      inContainer: (container) => runShell(container, command, context, process),
+    });
   },
 };
 
@@ -38,13 +42,19 @@ export const scp: Command = {
   summary: 'Copy files from or to the VM of a manifest (vm:PATH)',
   async run(args, context) {
     const { paths, recursive, ...request } = parseScpArguments(args);
-    const work = withSshSession(request, context, async ({ login }) => {
-      const code = await runOpenssh('scp', scpArguments(login, paths, recursive), {
-        ...context,
-        onMessage: (message: string): void => context.terminal.error(message),
-      });
-      if (code !== 0) throwIfInterrupted(context.signal);
-      return code;
+    const work = withSshSession(request, context, {
+      overSsh: async ({ login }) => {
+        const code = await runOpenssh('scp', scpArguments(login, paths, recursive), {
+          ...context,
+          onMessage: (message: string): void => context.terminal.error(message),
+        });
+        if (code !== 0) throwIfInterrupted(context.signal);
+        return code;
+      },
+      inContainer: ({ vmCid }) => {
+        const copy = `bosh-kubernetes ssh ${shellWord(request.inputs.manifestPath)} -- cat PATH > FILE`;
+        throw new ProductError('SSH_FAILED', `VM '${vmCid}' runs no sshd, which scp needs; use: ${copy}`);
+      },
     });
     return interruptible(work, context.signal, {
       result: 'The copy is not complete',
@@ -63,19 +73,33 @@ export const logs: Command = {
   summary: 'Download the logs of the VM of a manifest, or follow them',
   async run(args, context) {
     const parsed = parseLogsArguments(args);
-    return withSshSession(parsed, context, async (session) => {
-      const run = { ...context, onMessage: (message: string): void => context.terminal.error(message) };
-      if (parsed.follow || parsed.lines !== undefined) {
-        // Jobs write the logs. The terminal escapes their control characters.
-        const onOutput = (text: string): void => context.terminal.out(text);
-        return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...run, onOutput });
-      }
-      const path = await interruptible(downloadLogs(session, parsed, run), context.signal, {
-        result: 'The logs were not downloaded, and nothing of them is left',
-        next: 'run the same command again',
-      });
-      context.terminal.out(`Logs: '${path}'\n`);
-      return 0;
+    const shows = parsed.follow || parsed.lines !== undefined;
+    const run = { ...context, onMessage: (message: string): void => context.terminal.error(message) };
+    // Jobs write the logs. The terminal escapes their control characters.
+    const onOutput = (text: string): void => context.terminal.out(text);
+    return withSshSession(parsed, context, {
+      overSsh: (session) =>
+        shows
+          ? runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...run, onOutput })
+          : printPath(downloadLogs(sshSource(session, run), parsed, context), context),
+      inContainer: (container, withAgent) =>
+        shows
+          ? printOutput(container, tailScript(parsed), context)
+          : withAgent((vm) =>
+              printPath(downloadLogs(containerSource(container, vm, context), parsed, context), context),
+            ),
     });
   },
 };
+
+async function printPath(
+  download: Promise<string>,
+  { signal, terminal }: Pick<CommandContext, 'signal' | 'terminal'>,
+): Promise<number> {
+  const path = await interruptible(download, signal, {
+    result: 'The logs were not downloaded, and nothing of them is left',
+    next: 'run the same command again',
+  });
+  terminal.out(`Logs: '${path}'\n`);
+  return 0;
+}

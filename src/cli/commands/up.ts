@@ -23,6 +23,7 @@ import { withClusterLock } from '../cluster/installation-lock.ts';
 import { startCluster } from '../cluster/start-cluster.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import type { Installation } from '../installation.ts';
 import { interruptible } from '../interruption.ts';
@@ -107,19 +108,23 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     },
     envPorts(context),
   );
-  return showInstance(result, { statePath, logs }, context);
+  const flags = parsed.statePath === undefined ? [] : ['--state', parsed.statePath];
+  const logsCommand = ['bosh-kubernetes', 'logs', parsed.manifestPath, ...flags].map(shellWord).join(' ');
+  return showInstance(result, { statePath, logs, logsCommand: `${logsCommand} --num 20` }, context);
 }
 
 interface Deployed {
   readonly statePath: string;
   /** The logs of the embedded cluster's VMs. */
   readonly logs: string | undefined;
+  /** The command that shows the logs of the jobs. */
+  readonly logsCommand: string;
 }
 
 /** Waits until the jobs run, and prints the instance and its URL. Returns the exit code. */
 async function showInstance(
   result: CreateEnvResult,
-  { statePath, logs }: Deployed,
+  { statePath, logs, logsCommand }: Deployed,
   { terminal, signal }: CommandContext,
 ): Promise<number> {
   const { manifest, instance } = result;
@@ -153,7 +158,9 @@ async function showInstance(
   }
   return interruptible(
     withLiveProgress(terminal, 'Waiting for the URL', () =>
-      announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs }),
+      announceUrl(manifest.tags['url'], {
+        ...{ terminal, clock: systemClock, signal, isEmbedded: logs !== undefined, logsCommand },
+      }),
     ),
     signal,
     { result: 'The jobs run, and the URL does not accept connections yet', next: waitAgain },

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { recordOutput } from '../testing/record-output.ts';
-import { downloadLogs } from './logs.ts';
+import { downloadLogs, sshSource } from './logs.ts';
 import type { SshSession } from './with-ssh-session.ts';
 
 /** Downloads logs with an scp that exits with this code, from an agent that cannot remove the archive. */
@@ -33,7 +33,7 @@ async function download(t: TestContext, exitCode: number) {
   } as unknown as SshSession;
   const request = { types: ['job'], filters: [], directory } as unknown as Parameters<typeof downloadLogs>[1];
   const { context, errors } = recordOutput({ PATH: `${programs}:/usr/bin:/bin` });
-  const work = downloadLogs(session, request, context);
+  const work = downloadLogs(sshSource(session, context), request, context);
   return { directory, work, errors };
 }
 

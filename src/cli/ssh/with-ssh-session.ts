@@ -1,25 +1,34 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join, basename, resolve } from 'node:path';
 import { type Socks5Proxy, proxyVariable } from '../../bosh/agent-client/socks5-connect.ts';
 import { runProgram } from '../../platform/run-program.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
-import { openVm, type VmAccess, manifestEndpoint, type VmAccessOptions } from '../../deploy/vm-access.ts';
+import {
+  openVm,
+  readDeployedState,
+  type VmAccess,
+  manifestEndpoint,
+  type VmAccessOptions,
+} from '../../deploy/vm-access.ts';
 import { readDirectorAgent } from '../../director/credentials.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { writeNew } from '../../platform/durable-file.ts';
-import { shellWord } from '../../platform/shell-word.ts';
 import { secretStrings } from '../../errors/redact/secret-strings.ts';
 import type { EnvInputs } from '../args/env-arguments.ts';
 import { isOnEmbeddedCluster } from '../cluster/check-destroy-target.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
+import { checkPaths } from '../../deploy/session.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 import { noDirectorFile } from '../tunnel/with-tunnel.ts';
+import { withVmContainer, type VmContainer } from './vm-container.ts';
 import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh.ts';
 import { abandonedSessions, makeSessionDirectory, type SessionDirectory } from './session-directory.ts';
 
@@ -39,34 +48,96 @@ interface SessionRequest {
 interface ActiveSession extends Pick<SessionRequest, 'sshOptions'> {
   readonly vm: VmAccess;
   readonly proxy: Socks5Proxy | undefined;
-  readonly embeddedKubeconfig: string | undefined;
 }
+
+/** The two ways into a VM. */
+export interface WaysIntoVm<T> {
+  /** For a VM with sshd. */
+  overSsh(session: SshSession): Promise<T>;
+  /**
+   * For a VM without sshd in a cluster whose kubeconfig is known. `withAgent` connects to the agent, whose
+   * account is not needed otherwise.
+   */
+  inContainer(container: VmContainer, withAgent: WithAgent): Promise<T>;
+}
+
+type WithAgent = <R>(action: (vm: VmAccess) => Promise<R>) => Promise<R>;
 
 /** Milliseconds that the agent has to remove the account when the session ends. */
 export const cleanupBudget = 20_000;
 
 /**
- * Lets the agent of a deployed VM create an account with a new key. Removes both after `action`, even if it
- * fails. A killed session leaves a note, by which the next session with that VM removes the account.
+ * Lets the agent of a deployed VM create an account with a new key. Removes both after the action, even if it
+ * fails. A killed session leaves a note, by which the next session with that VM removes the account. If the
+ * VM runs no sshd, as all VMs of the embedded cluster, runs the action in the VM's container instead.
  */
 export async function withSshSession<T>(
   { inputs, sshOptions }: SessionRequest,
   context: CommandContext,
-  action: (session: SshSession) => Promise<T>,
+  ways: WaysIntoVm<T>,
 ): Promise<T> {
   const instance = await findInstance(inputs, context);
-  return withAgentProxy(instance, context, async (proxy) => {
-    const vm = await openVm({ ...instance, proxy, signal: context.signal }, envPorts(context));
-    const { embeddedKubeconfig } = instance;
-    return inSession({ vm, proxy, sshOptions, embeddedKubeconfig }, context, action);
+  const { cluster } = instance;
+  const withAgent = <R>(action: (vm: VmAccess, proxy: Socks5Proxy | undefined) => Promise<R>): Promise<R> =>
+    withAgentProxy(instance, context, async (proxy) =>
+      action(await openVm({ ...instance, proxy, signal: context.signal }, envPorts(context)), proxy),
+    );
+  if (cluster?.isEmbedded === true)
+    return inEmbeddedCluster(cluster, instance.statePath, context, ways, withAgent);
+  return withAgent(async (vm, proxy) => {
+    const result = await inSession({ vm, proxy, sshOptions }, context, (session) => ways.overSsh(session));
+    if (!(result instanceof NoSshd)) return result;
+    const enter = (container: VmContainer): Promise<{ value: T }> =>
+      ways.inContainer(container, (action) => action(vm)).then((value) => ({ value }));
+    const entered =
+      cluster === undefined
+        ? undefined
+        : await withVmContainer({ ...cluster, vmCid: vm.vmCid }, context, enter);
+    if (entered === undefined) throw result.error;
+    return entered.value;
   });
 }
 
+/** The result of a session with a VM that runs no sshd. */
+class NoSshd {
+  readonly error: ProductError;
+
+  constructor(error: ProductError) {
+    this.error = error;
+  }
+}
+
+async function inEmbeddedCluster<T>(
+  { kubeconfig }: KnownCluster,
+  statePath: string,
+  context: CommandContext,
+  ways: WaysIntoVm<T>,
+  withAgent: WithAgent,
+): Promise<T> {
+  const { current_vm_cid: vmCid } = await readDeployedState(statePath);
+  const entered = await withVmContainer({ kubeconfig, vmCid }, context, async (container) => ({
+    value: await ways.inContainer(container, withAgent),
+  })).catch(async (error: unknown) => {
+    const isUnreachable = ['KUBERNETES_UNREACHABLE', 'AGENT_UNREACHABLE'] as const;
+    if (!isUnreachable.some((code) => isProductError(error, code))) throw error;
+    if (await embeddedCluster(context.installation).isRunning()) throw error;
+    const next = "'bosh-kubernetes up' with the manifest starts it";
+    throw new ProductError('KUBERNETES_UNREACHABLE', `The embedded cluster is stopped; ${next}`, {
+      cause: error,
+    });
+  });
+  if (entered !== undefined) return entered.value;
+  throw new ProductError(
+    'VM_NOT_FOUND',
+    `VM '${vmCid}' is no longer in the embedded cluster; 'bosh-kubernetes up' with --recreate creates another one with the same disk`,
+  );
+}
+
 async function inSession<T>(
-  { vm, proxy, sshOptions, embeddedKubeconfig }: ActiveSession,
+  { vm, proxy, sshOptions }: ActiveSession,
   context: CommandContext,
   action: (session: SshSession) => Promise<T>,
-): Promise<T> {
+): Promise<T | NoSshd> {
   const { installation, signal, terminal } = context;
   const sessions = join(installation.workspace, 'ssh');
   for (const { user, directory } of await abandonedSessions(sessions, vm.vmCid))
@@ -76,10 +147,7 @@ async function inSession<T>(
   try {
     const { address, hostKey } = await withLiveProgress(terminal, 'Connecting to the VM', async () =>
       vm.client(signal).setUpSsh(user, await makeKey(directory.path, context)),
-    ).catch((error: unknown) => {
-      if (embeddedKubeconfig === undefined || !isProductError(error, 'AGENT_ERROR')) throw error;
-      throw new ProductError('SSH_FAILED', withoutSshd(vm.vmCid, embeddedKubeconfig), { cause: error });
-    });
+    );
     writeNew(join(directory.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
     return await action({
       login: {
@@ -91,17 +159,14 @@ async function inSession<T>(
       },
       ...{ client: (until) => vm.client(until), name: vm.name },
     });
+  } catch (error) {
+    // The message of our agent (src/agent/actions/ssh.ts).
+    if (isProductError(error, 'AGENT_ERROR') && error.message.includes('runs no sshd'))
+      return new NoSshd(error);
+    throw error;
   } finally {
     await removeAccount(vm, user, directory, context);
   }
-}
-
-function withoutSshd(vmCid: string, kubeconfig: string): string {
-  const kubectl = `kubectl --kubeconfig ${shellWord(kubeconfig)}`;
-  return (
-    `VM '${vmCid}' is on the embedded cluster, whose VMs run no sshd, so ssh, scp and logs cannot reach it. Enter it with: ` +
-    `${kubectl} exec -it ${vmCid} -- bash; in it, the logs of the jobs are below /var/vcap/sys/log`
-  );
 }
 
 /** Returns the command that runs this program again, independent of how it was started. */
@@ -151,8 +216,13 @@ async function makeKey(directory: string, { environment, signal }: CommandContex
 export interface Instance extends Pick<VmAccessOptions, 'statePath' | 'endpoint'> {
   /** True if the command opens its own tunnel. */
   readonly tunnel: boolean;
-  /** The kubeconfig of the embedded cluster if the VM is there. */
-  readonly embeddedKubeconfig?: string | undefined;
+  /** The cluster that the VM is on. Undefined if it is not known. */
+  readonly cluster?: KnownCluster | undefined;
+}
+
+interface KnownCluster {
+  readonly kubeconfig: string;
+  readonly isEmbedded: boolean;
 }
 
 /**
@@ -167,13 +237,16 @@ export async function findInstance(
   const path = resolve(inputs.manifestPath);
   if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
     const files = await DeploymentFiles.find(path, inputs.statePath);
+    await checkPaths(path, files);
     const isEmbedded = await isOnEmbeddedCluster(files, installation.clusterDirectory);
     // 'up' sets the same variables.
     const given = isEmbedded ? withClusterVariables(inputs, installation) : inputs;
     const loaded = { ...given, environment, keepsVarsStore: true, onSecrets: secrets.add };
     return {
       statePath: files.statePath,
-      embeddedKubeconfig: isEmbedded ? kubeconfigPath(installation.clusterDirectory) : undefined,
+      cluster: isEmbedded
+        ? { kubeconfig: kubeconfigPath(installation.clusterDirectory), isEmbedded }
+        : await recordedCluster(files),
       endpoint: () => manifestEndpoint(loaded),
       tunnel: inputs.tunnel,
     };
@@ -196,4 +269,10 @@ export async function findInstance(
     },
     tunnel: inputs.tunnel || (file.way !== 'direct' && (environment[proxyVariable] ?? '') === ''),
   };
+}
+
+/** The kubeconfig of the record may have been removed or may name another cluster, which has no such VM. */
+async function recordedCluster(files: DeploymentFiles): Promise<KnownCluster | undefined> {
+  const { kubeconfig } = (await files.readCluster()) ?? {};
+  return kubeconfig === undefined || !existsSync(kubeconfig) ? undefined : { kubeconfig, isEmbedded: false };
 }

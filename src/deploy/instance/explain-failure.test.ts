@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { packArchive } from '../../bosh/archive/pack-archive.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { errorChain } from '../../platform/error-chain.ts';
 import { createEnv } from '../create-env.ts';
@@ -58,4 +61,41 @@ test('an error of the agent that comes from no script is reported unchanged', as
     assert.match(errorChain(error).join('\n'), /no space left on device$/);
     return true;
   });
+});
+
+test('the error of a failed script shows the last lines of its logs instead of a command', async (t) => {
+  const { directory, options, ports, agent, cloud } = await testEnvironment(t);
+  agent.faults.failing = {
+    verb: 'run_script',
+    message: '1 of 1 pre-start scripts failed. Failed Jobs: app.',
+  };
+  const archive = join(directory, 'logs.tgz');
+  const pack = async (stderr: string): Promise<void> => {
+    const name = 'app/pre-start.stderr.log';
+    await packArchive([{ name, kind: 'content', mode: 0o644, content: stderr }], archive);
+    agent.blobs.set('logs', await readFile(archive));
+  };
+  await pack(`${Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n')}\nno database\n`);
+  agent.answers.set('fetch_logs', { blobstore_id: 'logs', sha1: '' });
+  const commandInVm = (): string => 'kubectl';
+  const failure = (): Promise<string> =>
+    createEnv({ ...options, commandInVm }, ports).then(
+      () => 'no error',
+      (error: unknown) => errorChain(error).join('\n'),
+    );
+
+  const shown = await failure();
+  assert.match(
+    shown,
+    /Failed Jobs: app\. \/var\/vcap\/sys\/log\/app\/pre-start\.stderr\.log ends with:\nline 21\n[^]*\nno database\nFix the job/,
+  );
+  assert.doesNotMatch(shown, /kubectl/);
+  assert.deepEqual(agent.calls.find(({ method }) => method === 'fetch_logs')?.arguments, [
+    'job',
+    ['app/pre-start.stdout.log', 'app/pre-start.stderr.log'],
+  ]);
+
+  await pack('');
+  const empty = await failure();
+  assert.ok(empty.includes(`Its logs below /var/vcap/sys/log of VM '${cloud.vms()[0]}' are empty.`), empty);
 });

@@ -2,34 +2,51 @@ import type { FailedProcess } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { withContext } from '../../platform/error-chain.ts';
 import type { AgentRun } from '../session.ts';
+import { readLogEnds } from './read-log-ends.ts';
 
 export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'post-stop';
 
 /**
  * Runs scripts of the VM's jobs as the step `step`. The agent reports only the jobs whose scripts failed. The
- * error adds where their output is, the command that shows it (if the caller knows one), and how to continue.
+ * error adds the last lines of their logs, and how to continue. If the logs cannot be read, it names them, and
+ * the command that shows them (if the caller knows one).
  */
 export async function withScriptErrors<T>(
   run: AgentRun,
   { step, name }: { readonly step: string; readonly name: ScriptName },
   action: () => Promise<T>,
 ): Promise<T> {
-  const vmCid = run.state.state.current_vm_cid;
   return withContext(step, async () => {
     try {
       return await action();
     } catch (error) {
       const jobs = isProductError(error, 'AGENT_ERROR') ? failedJobs(error.message) : [];
       if (!isProductError(error) || jobs.length === 0) throw error;
-      const logs = jobs.map((job) => `/var/vcap/sys/log/${job}/${name}.stderr.log`);
-      const command = run.commandInVm?.(vmCid, ['cat', ...logs]);
-      const shown = command === undefined ? '' : `; this shows it: ${command}`;
-      const where = `Its output is in ${logs.join(', ')} of VM '${vmCid}'${shown}`;
-      throw new ProductError(error.code, `${error.message} ${where}. ${nextStep(name, jobs)}`, {
+      const output = await describeOutput(run, name, jobs);
+      throw new ProductError(error.code, `${error.message} ${output}${nextStep(name, jobs)}`, {
         cause: error.cause,
       });
     }
   });
+}
+
+const logDirectory = '/var/vcap/sys/log';
+
+async function describeOutput(
+  { agent, commandInVm, state }: AgentRun,
+  name: ScriptName,
+  jobs: readonly string[],
+): Promise<string> {
+  const paths = jobs.flatMap((job) => ['stdout', 'stderr'].map((stream) => `${job}/${name}.${stream}.log`));
+  const ends = await readLogEnds(agent, paths);
+  if (ends !== undefined && ends.size > 0)
+    return [...ends].map(([path, end]) => `${logDirectory}/${path} ends with:\n${end}\n`).join('');
+  const vmCid = state.state.current_vm_cid;
+  if (ends !== undefined) return `Its logs below ${logDirectory} of VM '${vmCid}' are empty. `;
+  const logs = paths.filter((path) => path.endsWith('.stderr.log')).map((path) => `${logDirectory}/${path}`);
+  const command = commandInVm?.(vmCid, ['cat', ...logs]);
+  const shown = command === undefined ? '' : `; this shows it: ${command}`;
+  return `Its output is in ${logs.join(', ')} of VM '${vmCid}'${shown}. `;
 }
 
 /** Parses the job names from the agent's message (bosh-agent: agent/script/parallel_script.go). */

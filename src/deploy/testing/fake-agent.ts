@@ -55,6 +55,8 @@ export class FakeAgent {
   readonly calls: { readonly method: string; readonly arguments: Args }[] = [];
   readonly faults: FakeAgentFaults = {};
   readonly blobs = new Map<string, Buffer>();
+  /** The responses to further methods. */
+  readonly answers = new Map<string, unknown>();
   /** The texts that jobs wrote to each disk, one for each start. */
   readonly contents = new Map<string, readonly string[]>();
   readonly #cloud: string;
@@ -170,6 +172,7 @@ export class FakeAgent {
     if (failing?.verb === method) return { exception: { message: failing.message } };
     const agent = this.#agents.get(cid);
     if (agent === undefined) return { exception: { message: 'no such VM' } };
+    if (this.answers.has(method)) return { value: this.answers.get(method) };
     const value = this.#act(agent, method, args);
     if (value === undefined) return { exception: { message: `unknown message ${method}` } };
     if (method === 'get_state' || method === 'start') return { value };

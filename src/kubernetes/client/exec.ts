@@ -6,15 +6,21 @@ import { openExecSocket } from './web-socket.ts';
 import type { Status } from '../object.ts';
 import { resourcePath, pods } from '../resources.ts';
 
-export interface ExecOptions {
+export interface ExecTarget {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
+}
+
+export interface ExecCommand extends ExecTarget {
   /**
    * The argument vector; no shell is added. The API server's audit log shows it, so it must not contain
    * secrets.
    */
   readonly command: readonly string[];
+}
+
+export interface ExecOptions extends ExecCommand {
   readonly stdin?: string;
   readonly deadlineMs: number;
   readonly clock?: Clock;
@@ -27,7 +33,7 @@ export interface ExecResult {
 }
 
 /** Channels of v5.channel.k8s.io (kubernetes: apimachinery pkg/util/remotecommand/constants.go). */
-const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as const;
+export const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 const maximumOutputBytes = 4 * 1024 * 1024;
 
 /**
@@ -39,7 +45,7 @@ const maximumOutputBytes = 4 * 1024 * 1024;
  */
 export async function execInPod(access: Access, options: ExecOptions): Promise<ExecResult> {
   const clock = options.clock ?? systemClock;
-  const socket = await openExecSocket(access, execPath(options));
+  const socket = await openExecSocket(access, execPath(options, { stdin: options.stdin !== undefined }));
   const finished = new AbortController();
   const timeout = clock.sleep(options.deadlineMs, finished.signal).then(() => {
     throw new ProductError(
@@ -50,8 +56,8 @@ export async function execInPod(access: Access, options: ExecOptions): Promise<E
   const run = async (): Promise<ExecResult> => {
     await socket.opened;
     if (options.stdin !== undefined) {
-      socket.send(frame(channel.stdin, Buffer.from(options.stdin)));
-      socket.send(Uint8Array.of(channel.close, channel.stdin));
+      void socket.send(frame(channel.stdin, Buffer.from(options.stdin)));
+      void socket.send(Uint8Array.of(channel.close, channel.stdin));
     }
     return collect(socket.messages, options);
   };
@@ -64,15 +70,19 @@ export async function execInPod(access: Access, options: ExecOptions): Promise<E
   }
 }
 
-function execPath(options: ExecOptions): string {
-  const query = new URLSearchParams({ container: options.container, stdout: 'true', stderr: 'true' });
-  if (options.stdin !== undefined) {
+/** Returns the path of the request. With a terminal there is no stderr: the terminal shows both outputs. */
+export function execPath(
+  { namespace, pod, container, command }: ExecCommand,
+  { stdin, tty = false }: { readonly stdin: boolean; readonly tty?: boolean },
+): string {
+  const query = new URLSearchParams({ container, stdout: 'true', [tty ? 'tty' : 'stderr']: 'true' });
+  if (stdin) {
     query.set('stdin', 'true');
   }
-  for (const argument of options.command) {
+  for (const argument of command) {
     query.append('command', argument);
   }
-  return `${resourcePath(pods, options.namespace, options.pod, 'exec')}?${query.toString()}`;
+  return `${resourcePath(pods, namespace, pod, 'exec')}?${query.toString()}`;
 }
 
 async function collect(messages: AsyncIterable<Uint8Array>, options: ExecOptions): Promise<ExecResult> {
@@ -102,7 +112,7 @@ async function collect(messages: AsyncIterable<Uint8Array>, options: ExecOptions
   };
 }
 
-function nameOfChannel(byte: number | undefined): 'stdout' | 'stderr' | 'error' | undefined {
+export function nameOfChannel(byte: number | undefined): 'stdout' | 'stderr' | 'error' | undefined {
   switch (byte) {
     case channel.stdout:
       return 'stdout';
@@ -119,7 +129,7 @@ function nameOfChannel(byte: number | undefined): 'stdout' | 'stderr' | 'error' 
  * Reads the exit code from the Status of the error channel: Success, NonZeroExitCode with the code as a
  * cause, or a failure to run the command.
  */
-function exitCodeOf(errorChannel: string, options: ExecOptions): number {
+export function exitCodeOf(errorChannel: string, options: ExecTarget): number {
   if (errorChannel === '') {
     throw new ProductError(
       'KUBERNETES_UNREACHABLE',
@@ -137,7 +147,7 @@ function exitCodeOf(errorChannel: string, options: ExecOptions): number {
   throw new ApiError({ ...status, code: status.code ?? 500 });
 }
 
-function frame(number: number, data: Uint8Array): Uint8Array {
+export function frame(number: number, data: Uint8Array): Uint8Array {
   return Buffer.concat([Uint8Array.of(number), data]);
 }
 

@@ -124,7 +124,8 @@ export interface ExecSocket {
   readonly opened: Promise<void>;
   /** Ends when the server closes; rejects when the connection breaks. */
   readonly messages: AsyncIterable<Uint8Array>;
-  send(message: Uint8Array): void;
+  /** Resolves when the message is passed to the system, or when the connection has ended. */
+  send(message: Uint8Array): Promise<void>;
   terminate(): void;
 }
 
@@ -134,16 +135,27 @@ export interface ExecSocket {
  */
 const maxOutputLength = maxMessageLength;
 
-/** Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. */
-export async function openExecSocket(access: Access, path: string): Promise<ExecSocket> {
+/**
+ * Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. With
+ * `streams`, the length of all messages together is not limited: the server waits while nothing reads them.
+ * Only Node's `ws` supports that.
+ */
+export async function openExecSocket(
+  access: Access,
+  path: string,
+  { streams = false }: { readonly streams?: boolean } = {},
+): Promise<ExecSocket> {
   const { socket, opened } = await openWebSocket(access, path, 'v5.channel.k8s.io');
-  const messages = new Readable({ objectMode: true, read: () => undefined });
+  const messages = new Readable({ objectMode: true, read: () => streams && socket.resume() });
   messages.on('error', () => undefined);
   let received = 0;
   socket.on('message', (data) => {
     const message = bytesOf(data);
     received += message.length;
-    if (received <= maxOutputLength) return void messages.push(message);
+    if (streams || received <= maxOutputLength) {
+      if (!messages.push(message) && streams) socket.pause();
+      return;
+    }
     messages.destroy(answerTooLong(serverAddress(access), maxOutputLength));
     socket.terminate();
   });
@@ -152,9 +164,7 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
   return {
     opened,
     messages,
-    send: (message) => {
-      socket.send(message);
-    },
+    send: (message) => new Promise((resolve) => socket.send(message, () => resolve())),
     terminate: () => {
       socket.terminate();
     },
