@@ -12,12 +12,14 @@ import { findVm, hasAnyDisk } from './find-resources.ts';
 
 export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
   readonly directory: string;
+  /** The cluster is removed with all that it has, and may be damaged. */
+  readonly all: boolean;
 }
 
 /**
  * Throws OTHER_CLUSTER if removing the state file would forget a VM and disks that are not on this embedded
  * cluster. If a cluster is recorded for this deployment, compares its CA with the kubeconfig's; the cluster
- * need not run. Otherwise queries the cluster. Returns the record by which the next run recognises the
+ * need not run. With `all`, a record of this cluster's kubeconfig is enough. Otherwise queries the cluster. Returns the record by which the next run recognises the
  * deployment after an interrupted `destroy`, or undefined if there are no resources to forget.
  */
 export async function assertDestroysOwnCluster(
@@ -29,10 +31,11 @@ export async function assertDestroysOwnCluster(
   if (state === undefined) return undefined;
   const { installation_id } = state;
   const recorded = await files.readCluster();
-  const here = await identifyEmbeddedCluster(cluster.directory);
-  const { kubeconfig } = here;
+  const kubeconfig = resolve(kubeconfigPath(cluster.directory));
   if (recorded?.installation_id === installation_id) {
-    if (recorded.being_destroyed === true && recorded.kubeconfig === kubeconfig) return recorded;
+    const isKnown = recorded.being_destroyed === true || cluster.all;
+    if (isKnown && recorded.kubeconfig === kubeconfig) return { ...recorded, being_destroyed: true };
+    const here = await identifyEmbeddedCluster(cluster.directory);
     if (!hasSameCa(here, recorded)) await files.assertOnCluster(here);
     return { ...recorded, kubeconfig, being_destroyed: true };
   }
@@ -41,7 +44,7 @@ export async function assertDestroysOwnCluster(
   const isRunning = await cluster.isRunning();
   if (!isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
     throw clusterOfUnrecordedState(files, known, { ...cluster, isRunning });
-  return { installation_id, ...here, being_destroyed: true };
+  return { installation_id, ...(await identifyEmbeddedCluster(cluster.directory)), being_destroyed: true };
 }
 
 /**

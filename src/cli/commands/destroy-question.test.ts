@@ -3,7 +3,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { mainModulePath } from '../installation.ts';
-import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
+import {
+  addObjects,
+  recordDirector,
+  smallInstallation,
+  type SmallInstallation,
+} from '../testing/small-installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 const withoutScript =
@@ -50,6 +55,40 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
       assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
     assert.match(screen, /Destroyed\./);
     assert.deepEqual(await installation.leftovers(), []);
+  });
+
+  test('the question names the VMs and disks of this deployment and of others, and yes removes them', async (t) => {
+    const installation = await smallInstallation(t);
+    await recordDirector(installation, 'mine');
+    await addObjects(installation.home, [
+      { resource: 'pods', cid: 'vm-own', kind: 'vm', director: 'mine', deployment: 'hello' },
+      { resource: 'persistentvolumeclaims', cid: 'disk-other', kind: 'disk', director: 'other' },
+    ]);
+
+    const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('yes\r'));
+
+    assert.equal(exitCode, 0, screen);
+    assert.match(
+      screen,
+      /of the deployment:\s+VM 'hello\/web\/0' \(vm-own\)\s+.*does not own:\s+disk 'disk-other'\s.*Remove the cluster/s,
+    );
+    assert.deepEqual(await installation.leftovers(), []);
+  });
+
+  test('a disk that another command creates during the question is not removed', async (t) => {
+    const installation = await smallInstallation(t);
+    const { home } = installation;
+    const disk = { resource: 'persistentvolumeclaims', cid: 'disk-new', kind: 'disk' };
+    const before = await installation.leftovers();
+
+    const { exitCode, screen } = await destroyOnTerminal(
+      installation,
+      (type) => void addObjects(home, [disk]).then(() => type('yes\r')),
+    );
+
+    assert.equal(exitCode, 1, screen);
+    assert.match(screen, /disk 'disk-new'.*\[DESTROY_REFUSED\]/s);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 
   for (const [what, keys] of [

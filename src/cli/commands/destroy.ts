@@ -17,6 +17,8 @@ import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
 import { hasExample } from '../cluster/example-manifest.ts';
 import { describeMissingCluster, embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
+import { assertRemovesNothingElse, planDestroy, type DestroyPlan } from '../cluster/plan-destroy.ts';
+import { describeResource } from '../cluster/read-cluster-contents.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { uninterrupted } from '../interruption.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
@@ -24,7 +26,8 @@ import type { Installation } from '../installation.ts';
 
 /**
  * Removes the embedded cluster with all its disks, and the files of the manifest's deployment on this
- * machine.
+ * machine. VMs and disks of other deployments are removed only with --all, or if the operator has seen their
+ * names and agreed.
  */
 export const destroy: Command = {
   name: 'destroy',
@@ -40,9 +43,16 @@ export const destroy: Command = {
     if (parsed.isExample) await hasExample();
     await checkOwner(context.installation.clusterDirectory, 'remove');
     await assertNamesDeployment(parsed, context.installation);
-    if (!parsed.force && !(await confirmed(context, parsed))) return 1;
-    const { lockPath } = context.installation;
+    const { lockPath, clusterDirectory } = context.installation;
+    const plan = await planDestroy(await filesOf(parsed), clusterDirectory);
+    const asks = !parsed.force && !parsed.nonInteractive && context.terminal.canAsk;
+    const agreed = asks ? plan.others : [];
+    if (!parsed.all) assertRemovesNothingElse(plan, agreed);
+    if (!parsed.force && !(await confirmed(context, parsed, plan))) return 1;
     await withInstallationLock(lockPath, async () => {
+      // Another command may have deployed something during the question.
+      if (!parsed.all)
+        assertRemovesNothingElse(await planDestroy(await filesOf(parsed), clusterDirectory), agreed);
       await uninterrupted(
         () => withLiveProgress(context.terminal, 'Removing the cluster', () => removeAll(parsed, context)),
         context,
@@ -78,6 +88,7 @@ async function assertNamesDeployment(parsed: EnvArguments, installation: Install
 async function confirmed(
   { terminal, installation, signal }: CommandContext,
   parsed: EnvArguments,
+  plan: DestroyPlan,
 ): Promise<boolean> {
   const { nonInteractive } = parsed;
   if (nonInteractive || !terminal.canAsk) {
@@ -87,6 +98,7 @@ async function confirmed(
   }
   const paths = [(await filesOf(parsed)).statePath, ...(await findCredentialFiles(parsed))];
   const files = paths.map((path) => `'${path}'`).join(' and ');
+  terminal.out(describePlan(plan));
   const answer = await terminal.ask(
     `Remove the cluster in ${installation.clusterDirectory} with all its disks, and ${files}? [yes/no] `,
     signal,
@@ -95,6 +107,20 @@ async function confirmed(
   if (answer === undefined) terminal.error('');
   terminal.error('Nothing was removed.');
   return false;
+}
+
+/** Returns lines that name all VMs and disks; an empty text if there are none. */
+function describePlan({ own, others, problem }: DestroyPlan): string {
+  const list = (title: string, resources: DestroyPlan['own']): string[] =>
+    resources.length === 0 ? [] : [title, ...resources.map((resource) => `  ${describeResource(resource)}`)];
+  const lines = [
+    ...list('The cluster has these VMs and disks of the deployment:', own),
+    ...list('The cluster has these VMs and disks, which this deployment does not own:', others),
+    ...(problem === undefined
+      ? []
+      : [`The cluster may have VMs and disks that cannot be listed: ${problem}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /**
@@ -109,7 +135,7 @@ async function removeAll(parsed: EnvArguments, { installation, secrets }: Comman
   const cluster = embeddedCluster(installation);
   const record = await assertDestroysOwnCluster(
     deployment,
-    { ...cluster, directory: clusterDirectory },
+    { ...cluster, directory: clusterDirectory, all: parsed.all },
     secrets.add,
   );
   await removeWorkspace(workspace);
