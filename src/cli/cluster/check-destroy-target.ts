@@ -9,6 +9,7 @@ import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import { identityOfAccess, kubeconfigPath, withKubernetes } from './kubeconfig.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { findVm, hasAnyDisk } from './find-resources.ts';
+import { findRemovedCluster } from './removed-cluster.ts';
 
 export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
   readonly directory: string;
@@ -35,6 +36,8 @@ export async function assertDestroysOwnCluster(
   if (recorded?.installation_id === installation_id) {
     const isKnown = recorded.being_destroyed === true || cluster.all;
     if (isKnown && recorded.kubeconfig === kubeconfig) return { ...recorded, being_destroyed: true };
+    if ((await findRemovedCluster(files, cluster.directory)) === 'removed')
+      return { ...recorded, being_destroyed: true };
     const here = await identifyEmbeddedCluster(cluster.directory);
     if (!hasSameCa(here, recorded)) await files.assertOnCluster(here);
     return { ...recorded, kubeconfig, being_destroyed: true };
@@ -42,9 +45,10 @@ export async function assertDestroysOwnCluster(
   const known = await files.readKnownResources();
   if (known?.hasVmOrDisk !== true) return undefined;
   const isRunning = await cluster.isRunning();
-  if (!isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
+  const here = await identifyEmbeddedCluster(cluster.directory);
+  if (here === undefined || !isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
     throw clusterOfUnrecordedState(files, known, { ...cluster, isRunning });
-  return { installation_id, ...(await identifyEmbeddedCluster(cluster.directory)), being_destroyed: true };
+  return { installation_id, ...here, being_destroyed: true };
 }
 
 /**
@@ -60,13 +64,15 @@ export async function isOnEmbeddedCluster(
 }
 
 /** The address of the API server may have changed since the record was written, but the CA has not. */
-const hasSameCa = (here: ClusterIdentity, recorded: RecordedCluster): boolean =>
-  here.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
+const hasSameCa = (here: ClusterIdentity | undefined, recorded: RecordedCluster): boolean =>
+  here?.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
 
-/** Identifies the embedded cluster, which need not run or exist. */
-export async function identifyEmbeddedCluster(clusterDirectory: string): Promise<ClusterIdentity> {
+/** Identifies the embedded cluster, which need not run; undefined if there is none. */
+export async function identifyEmbeddedCluster(
+  clusterDirectory: string,
+): Promise<ClusterIdentity | undefined> {
   const kubeconfig = resolve(kubeconfigPath(clusterDirectory));
-  if (!existsSync(kubeconfig)) return { server: 'no cluster at all', kubeconfig };
+  if (!existsSync(kubeconfig)) return undefined;
   return identityOfAccess(await loadAccess(await readFile(kubeconfig, 'utf8')), kubeconfig);
 }
 

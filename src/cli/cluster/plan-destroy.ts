@@ -51,7 +51,7 @@ const mostNamed = 10;
  */
 export function assertRemovesNothingElse(
   { clusterDirectory, others, problem }: DestroyPlan,
-  agreed: readonly ClusterResource[],
+  { agreed, manifestPath }: { readonly agreed: readonly ClusterResource[]; readonly manifestPath: string },
 ): void {
   if (problem !== undefined)
     throw new ProductError(
@@ -66,7 +66,8 @@ export function assertRemovesNothingElse(
   const more = left.length > mostNamed ? [`${left.length - mostNamed} more`] : [];
   throw new ProductError(
     'DESTROY_REFUSED',
-    `The cluster in '${clusterDirectory}' also has ${[...named, ...more].join(', ')}, which this deployment does not own. ` +
+    `The cluster in '${clusterDirectory}' has ${[...named, ...more].join(', ')}, which do not belong to the deployment of ` +
+      `'${manifestPath}'. ` +
       "Nothing was removed. 'delete-env' with the manifest of each of those deployments deletes them; 'destroy' with --all " +
       'removes them with the cluster',
   );

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { journalPath } from '../../../embedded-cluster/api-server/store/read-stored-objects.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
-import { addObjects, recordDirector, smallInstallation } from '../testing/small-installation.ts';
+import { addObjects, recordDeployment, smallInstallation } from '../testing/small-installation.ts';
 import { startDestroy } from '../testing/start-destroy.ts';
 
 const claims = 'persistentvolumeclaims';
@@ -24,7 +24,7 @@ const others = [
 
 test('destroy --force refuses to remove what the deployment does not own, also while the cluster is stopped', async (t) => {
   const installation = await smallInstallation(t);
-  await recordDirector(installation, 'mine');
+  await recordDeployment(installation, { director_id: 'mine' });
   await addObjects(installation.home, [...own, ...others]);
   const before = await installation.leftovers();
 
@@ -48,7 +48,7 @@ test('destroy --force refuses to remove what the deployment does not own, also w
 
 test('destroy --force removes the VM and disk of the deployment without --all', async (t) => {
   const installation = await smallInstallation(t);
-  await recordDirector(installation, 'mine');
+  await recordDeployment(installation, { director_id: 'mine' });
   await addObjects(installation.home, own);
 
   const { exitCode, stderr } = await startDestroy(installation).ended;
@@ -65,7 +65,7 @@ test('a refusal names ten of many disks and counts the others', async (t) => {
   const { stderr } = await startDestroy(installation).ended;
 
   assert.equal(stderr.match(/disk 'disk-/gu)?.length, 10, stderr);
-  assert.match(stderr, /, 15 more, which this deployment does not own/);
+  assert.match(stderr, /, 15 more, which do not belong to the deployment of '/);
 });
 
 for (const [damage, break_] of [

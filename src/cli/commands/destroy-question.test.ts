@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { mainModulePath } from '../installation.ts';
 import {
   addObjects,
-  recordDirector,
+  recordDeployment,
   smallInstallation,
   type SmallInstallation,
 } from '../testing/small-installation.ts';
@@ -44,22 +44,23 @@ function destroyOnTerminal(
 }
 
 describe('destroy on a terminal', { skip: withoutScript }, () => {
-  test('the answer yes removes everything', async (t) => {
-    const installation = await smallInstallation(t);
+  for (const word of ['yes', 'Y'])
+    test(`the answer ${word} removes everything`, async (t) => {
+      const installation = await smallInstallation(t);
 
-    const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('yes\r'));
+      const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type(`${word}\r`));
 
-    assert.equal(exitCode, 0, screen);
-    const beside = installation.manifestPath.replace('.yml', '');
-    for (const named of [join(installation.home, 'cluster'), `${beside}-state.json`, `${beside}-creds.yml`])
-      assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
-    assert.match(screen, /Destroyed\./);
-    assert.deepEqual(await installation.leftovers(), []);
-  });
+      assert.equal(exitCode, 0, screen);
+      const beside = installation.manifestPath.replace('.yml', '');
+      for (const named of [join(installation.home, 'cluster'), `${beside}-state.json`, `${beside}-creds.yml`])
+        assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
+      assert.match(screen, /Destroyed\./);
+      assert.deepEqual(await installation.leftovers(), []);
+    });
 
   test('the question names the VMs and disks of this deployment and of others, and yes removes them', async (t) => {
     const installation = await smallInstallation(t);
-    await recordDirector(installation, 'mine');
+    await recordDeployment(installation, { director_id: 'mine' });
     await addObjects(installation.home, [
       { resource: 'pods', cid: 'vm-own', kind: 'vm', director: 'mine', deployment: 'hello' },
       { resource: 'persistentvolumeclaims', cid: 'disk-other', kind: 'disk', director: 'other' },
@@ -70,7 +71,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     assert.equal(exitCode, 0, screen);
     assert.match(
       screen,
-      /of the deployment:\s+VM 'hello\/web\/0' \(vm-own\)\s+.*does not own:\s+disk 'disk-other'\s.*Remove the cluster/s,
+      /of the deployment:\s+VM 'hello\/web\/0' \(vm-own\)\s+.*not belong to the deployment:\s+disk 'disk-other'\s.*Remove the cluster/s,
     );
     assert.deepEqual(await installation.leftovers(), []);
   });

@@ -14,7 +14,8 @@ import { recordOutput } from '../testing/record-output.ts';
 test('ssh, scp and logs of the deployment of up need no flags, and name the kubectl that enters the VM', async (t) => {
   const [environment, { directory }] = await Promise.all([testEnvironment(t), startTestServer(t)]);
   const { options, ports, agent } = environment;
-  await createEnv({ ...options, cluster: await identifyEmbeddedCluster(directory) }, ports);
+  const cluster = (await identifyEmbeddedCluster(directory)) ?? assert.fail('there is no cluster');
+  await createEnv({ ...options, cluster }, ports);
   // The variables and the vars store of 'up'.
   const creds = join(environment.directory, 'manifest-creds.yml');
   await rename(options.varsStorePath ?? '', creds);

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { ObjectStore } from '../../../embedded-cluster/api-server/store/object-store.ts';
 import { journalPath } from '../../../embedded-cluster/api-server/store/read-stored-objects.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
-import { emptyState } from '../../deploy/state/deployment-state.ts';
+import { type DeploymentState, emptyState } from '../../deploy/state/deployment-state.ts';
 
 /** An installation for `destroy` without a running cluster: one file for each thing that it removes. */
 export interface SmallInstallation {
@@ -59,16 +59,18 @@ export interface StoredResource {
   readonly kind?: string;
   readonly director?: string;
   readonly deployment?: string;
+  /** The default is the cid. */
+  readonly uid?: string;
 }
 
 /** Adds objects to the stopped cluster of `home`, as the CPI creates them. */
 export async function addObjects(home: string, objects: readonly StoredResource[]): Promise<void> {
   const store = ObjectStore.open({ file: journalPath(join(home, 'cluster')) });
-  for (const { resource, cid, kind, director, deployment } of objects) {
+  for (const { resource, cid, kind, director, deployment, uid = cid } of objects) {
     const metadata = JSON.stringify({ deployment, job: 'web', index: 0 });
     store.put(resource, {
       metadata: {
-        ...{ namespace: 'bosh', name: cid, uid: cid, resourceVersion: '' },
+        ...{ namespace: 'bosh', name: cid, uid, resourceVersion: '' },
         labels: {
           ...(kind !== undefined && { [objectLabels.kind]: kind }),
           ...(director !== undefined && { [objectLabels.directorId]: director }),
@@ -81,9 +83,12 @@ export async function addObjects(home: string, objects: readonly StoredResource[
   await store.close();
 }
 
-/** Records the director_id of the deployment. */
-export const recordDirector = ({ manifestPath }: SmallInstallation, director: string): Promise<void> =>
+/** Writes a state file with these values. */
+export const recordDeployment = (
+  { manifestPath }: Pick<SmallInstallation, 'manifestPath'>,
+  state: Partial<DeploymentState>,
+): Promise<void> =>
   writeFile(
     manifestPath.replace(/\.yml$/, '-state.json'),
-    JSON.stringify({ ...emptyState, installation_id: 'one', director_id: director }),
+    JSON.stringify({ ...emptyState, installation_id: 'one', ...state }),
   );
