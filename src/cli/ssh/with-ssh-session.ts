@@ -14,6 +14,7 @@ import { secretStrings } from '../../errors/redact/secret-strings.ts';
 import type { EnvInputs } from '../args/env-arguments.ts';
 import { isOnEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { assertClusterNotRemoved } from '../cluster/removed-cluster.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
@@ -167,6 +168,7 @@ export async function findInstance(
   const path = resolve(inputs.manifestPath);
   if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
     const files = await DeploymentFiles.find(path, inputs.statePath);
+    await assertClusterNotRemoved(files, installation.clusterDirectory, inputs);
     const isEmbedded = await isOnEmbeddedCluster(files, installation.clusterDirectory);
     // 'up' sets the same variables.
     const given = isEmbedded ? withClusterVariables(inputs, installation) : inputs;

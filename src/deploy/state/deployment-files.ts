@@ -136,7 +136,7 @@ export class DeploymentFiles {
       cluster === undefined ? 'there is no embedded cluster here' : `this is ${describeCluster(cluster)}`;
     throw new ProductError(
       'OTHER_CLUSTER',
-      `${known.describe()} on ${describeCluster(recorded)}, and ${here}; ` + `nothing was changed. ${advice}`,
+      `${known.describe()} on ${describeCluster(recorded)}, and ${here}; nothing was changed. ${advice}`,
     );
   }
 
