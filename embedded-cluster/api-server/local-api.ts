@@ -23,12 +23,12 @@ import { watchObjects } from './registry/watch.ts';
 import { copyJson } from './schema/json.ts';
 import type { StoredObject } from './store/stored-object.ts';
 import { requestToken, type IssuedToken, type TokenRequest } from './tokens/request-token.ts';
-import { join } from 'node:path';
 import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { bootstrapCluster } from './bootstrap.ts';
 import { allKinds } from './kinds/all-kinds.ts';
 import type { Kind } from './kinds/kind.ts';
 import { ObjectStore } from './store/object-store.ts';
+import { journalPath } from './store/read-stored-objects.ts';
 import { loadTokenKey } from './tokens/json-web-token.ts';
 
 /**
@@ -182,7 +182,7 @@ interface LocalApiOptions {
  */
 export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { directory, clock = systemClock, historySize, moreKinds = [] } = options;
-  const file = join(directory, 'journal', 'objects.journal');
+  const file = journalPath(directory);
   const store = ObjectStore.open({
     ...{ file, now: () => clock.now() },
     ...(historySize === undefined ? {} : { historySize }),

@@ -156,6 +156,9 @@ export const errorTable = {
   CLUSTER_JOURNAL_CORRUPT: cloudError(
     'the embedded cluster cannot read its journal; its objects may be lost',
   ),
+  DESTROY_REFUSED: cloudError(
+    'destroy would also remove VMs or disks that are not of the deployment of its manifest; nothing was removed',
+  ),
   CLUSTER_PORT_TAKEN: cloudError('the port of the embedded cluster is in use by another process'),
   ADDRESS_TAKEN: cloudError(
     'a process on this machine listens at the address of a VM of the embedded cluster; no VM was changed',

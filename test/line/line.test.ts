@@ -44,7 +44,7 @@ for (const uid of users) {
     });
 
     after(async () => {
-      await checkout.npm(['run', 'destroy', '--', '--force']);
+      await checkout.npm(['run', 'destroy', '--', '--force', '--all']);
       await checkout.remove();
     });
 

@@ -35,7 +35,7 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
   });
 
   after(async () => {
-    await checkout.npm(['run', 'destroy', '--', '--force']);
+    await checkout.npm(['run', 'destroy', '--', '--force', '--all']);
     await checkout.remove();
     await rm(scratch, { recursive: true });
   });

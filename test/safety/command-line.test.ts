@@ -24,7 +24,7 @@ test(
     const canaries = [directory, home].map((parent) => join(parent, 'canary'));
     for (const path of canaries) await writeFile(path, 'alive');
     t.after(async () => {
-      await command('destroy', manifest, '--force');
+      await command('destroy', manifest, '--force', '--all');
       await rm(directory, { recursive: true });
     });
 

@@ -36,6 +36,7 @@ test('reads the flags of bosh create-env', () => {
     recreatePersistentDisks: true,
     skipDrain: false,
     force: false,
+    all: false,
     tunnel: false,
     nonInteractive: false,
     varErrs: false,

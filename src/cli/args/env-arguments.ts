@@ -21,6 +21,8 @@ export interface EnvArguments {
   readonly recreatePersistentDisks: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
+  /** Only for `destroy`: also remove the VMs and disks of other deployments. */
+  readonly all: boolean;
   /** Open a tunnel to the VM during the run. */
   readonly tunnel: boolean;
   /** Only `destroy` asks a question. */
@@ -96,6 +98,7 @@ const options = {
   },
   'skip-drain': { type: 'boolean', help: 'Do not run the drain scripts of jobs' },
   force: { type: 'boolean', short: 'f' },
+  all: { type: 'boolean', help: 'Also remove the VMs and disks of other deployments' },
   'non-interactive': { type: 'boolean', short: 'n', help: 'Ask no question' },
   tty: { type: 'boolean', help: 'Has no effect; it is a flag of the bosh CLI' },
 } as const;
@@ -124,7 +127,7 @@ const allowedFlags: Readonly<Record<EnvCommand, readonly OptionName[]>> = {
   'stop-env': [...deployFlags, 'tunnel'],
   'start-env': [...interpolateFlags, 'state', 'tunnel'],
   interpolate: [...interpolateFlags, 'path', 'var-errs', 'var-errs-unused'],
-  destroy: [...commonFlags, 'state', 'force'],
+  destroy: [...commonFlags, 'state', 'force', 'all'],
 };
 
 /** The flags of a command that takes a manifest. */
@@ -158,6 +161,7 @@ export function parseEnvArguments(command: EnvCommand, args: readonly string[]):
     recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
+    all: values.all === true,
     nonInteractive: values['non-interactive'] === true,
     ...(values.path === undefined ? {} : { valuePath: values.path }),
     varErrs: values['var-errs'] === true,
@@ -172,6 +176,7 @@ export type EnvInputs = Omit<
   | 'recreatePersistentDisks'
   | 'skipDrain'
   | 'force'
+  | 'all'
   | 'nonInteractive'
   | 'valuePath'
   | 'varErrs'

@@ -29,7 +29,7 @@ async function killedCreateEnv(t: TestContext, pending: Pending) {
   const refuse = (isRunning = true) =>
     assertDestroysOwnCluster(
       new DeploymentFiles(statePath),
-      { directory, isRunning: async () => isRunning },
+      { directory, all: false, isRunning: async () => isRunning },
       () => {},
     );
   return { server, statePath, refuse };

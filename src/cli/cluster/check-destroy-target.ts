@@ -9,15 +9,18 @@ import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import { identityOfAccess, kubeconfigPath, withKubernetes } from './kubeconfig.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { findVm, hasAnyDisk } from './find-resources.ts';
+import { findRemovedCluster } from './removed-cluster.ts';
 
 export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
   readonly directory: string;
+  /** The cluster is removed with all that it has, and may be damaged. */
+  readonly all: boolean;
 }
 
 /**
  * Throws OTHER_CLUSTER if removing the state file would forget a VM and disks that are not on this embedded
  * cluster. If a cluster is recorded for this deployment, compares its CA with the kubeconfig's; the cluster
- * need not run. Otherwise queries the cluster. Returns the record by which the next run recognises the
+ * need not run. With `all`, a record of this cluster's kubeconfig is enough. Otherwise queries the cluster. Returns the record by which the next run recognises the
  * deployment after an interrupted `destroy`, or undefined if there are no resources to forget.
  */
 export async function assertDestroysOwnCluster(
@@ -29,17 +32,21 @@ export async function assertDestroysOwnCluster(
   if (state === undefined) return undefined;
   const { installation_id } = state;
   const recorded = await files.readCluster();
-  const here = await identifyEmbeddedCluster(cluster.directory);
-  const { kubeconfig } = here;
+  const kubeconfig = resolve(kubeconfigPath(cluster.directory));
   if (recorded?.installation_id === installation_id) {
-    if (recorded.being_destroyed === true && recorded.kubeconfig === kubeconfig) return recorded;
+    const isKnown = recorded.being_destroyed === true || cluster.all;
+    if (isKnown && recorded.kubeconfig === kubeconfig) return { ...recorded, being_destroyed: true };
+    if ((await findRemovedCluster(files, cluster.directory)) === 'removed')
+      return { ...recorded, being_destroyed: true };
+    const here = await identifyEmbeddedCluster(cluster.directory);
     if (!hasSameCa(here, recorded)) await files.assertOnCluster(here);
     return { ...recorded, kubeconfig, being_destroyed: true };
   }
   const known = await files.readKnownResources();
   if (known?.hasVmOrDisk !== true) return undefined;
   const isRunning = await cluster.isRunning();
-  if (!isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
+  const here = await identifyEmbeddedCluster(cluster.directory);
+  if (here === undefined || !isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
     throw clusterOfUnrecordedState(files, known, { ...cluster, isRunning });
   return { installation_id, ...here, being_destroyed: true };
 }
@@ -57,13 +64,15 @@ export async function isOnEmbeddedCluster(
 }
 
 /** The address of the API server may have changed since the record was written, but the CA has not. */
-const hasSameCa = (here: ClusterIdentity, recorded: RecordedCluster): boolean =>
-  here.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
+const hasSameCa = (here: ClusterIdentity | undefined, recorded: RecordedCluster): boolean =>
+  here?.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
 
-/** Identifies the embedded cluster, which need not run or exist. */
-export async function identifyEmbeddedCluster(clusterDirectory: string): Promise<ClusterIdentity> {
+/** Identifies the embedded cluster, which need not run; undefined if there is none. */
+export async function identifyEmbeddedCluster(
+  clusterDirectory: string,
+): Promise<ClusterIdentity | undefined> {
   const kubeconfig = resolve(kubeconfigPath(clusterDirectory));
-  if (!existsSync(kubeconfig)) return { server: 'no cluster at all', kubeconfig };
+  if (!existsSync(kubeconfig)) return undefined;
   return identityOfAccess(await loadAccess(await readFile(kubeconfig, 'utf8')), kubeconfig);
 }
 

@@ -3,7 +3,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { mainModulePath } from '../installation.ts';
-import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
+import {
+  addObjects,
+  recordDeployment,
+  smallInstallation,
+  type SmallInstallation,
+} from '../testing/small-installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 const withoutScript =
@@ -39,17 +44,52 @@ function destroyOnTerminal(
 }
 
 describe('destroy on a terminal', { skip: withoutScript }, () => {
-  test('the answer yes removes everything', async (t) => {
+  for (const word of ['yes', 'Y'])
+    test(`the answer ${word} removes everything`, async (t) => {
+      const installation = await smallInstallation(t);
+
+      const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type(`${word}\r`));
+
+      assert.equal(exitCode, 0, screen);
+      const beside = installation.manifestPath.replace('.yml', '');
+      for (const named of [join(installation.home, 'cluster'), `${beside}-state.json`, `${beside}-creds.yml`])
+        assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
+      assert.match(screen, /Destroyed\./);
+      assert.deepEqual(await installation.leftovers(), []);
+    });
+
+  test('the question names the VMs and disks of this deployment and of others, and yes removes them', async (t) => {
     const installation = await smallInstallation(t);
+    await recordDeployment(installation, { director_id: 'mine' });
+    await addObjects(installation.home, [
+      { resource: 'pods', cid: 'vm-own', kind: 'vm', director: 'mine', deployment: 'hello' },
+      { resource: 'persistentvolumeclaims', cid: 'disk-other', kind: 'disk', director: 'other' },
+    ]);
 
     const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('yes\r'));
 
     assert.equal(exitCode, 0, screen);
-    const beside = installation.manifestPath.replace('.yml', '');
-    for (const named of [join(installation.home, 'cluster'), `${beside}-state.json`, `${beside}-creds.yml`])
-      assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
-    assert.match(screen, /Destroyed\./);
+    assert.match(
+      screen,
+      /of the deployment:\s+VM 'hello\/web\/0' \(vm-own\)\s+.*not belong to the deployment:\s+disk 'disk-other'\s.*Remove the cluster/s,
+    );
     assert.deepEqual(await installation.leftovers(), []);
+  });
+
+  test('a disk that another command creates during the question is not removed', async (t) => {
+    const installation = await smallInstallation(t);
+    const { home } = installation;
+    const disk = { resource: 'persistentvolumeclaims', cid: 'disk-new', kind: 'disk' };
+    const before = await installation.leftovers();
+
+    const { exitCode, screen } = await destroyOnTerminal(
+      installation,
+      (type) => void addObjects(home, [disk]).then(() => type('yes\r')),
+    );
+
+    assert.equal(exitCode, 1, screen);
+    assert.match(screen, /disk 'disk-new'.*\[DESTROY_REFUSED\]/s);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 
   for (const [what, keys] of [

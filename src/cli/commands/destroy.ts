@@ -17,6 +17,9 @@ import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
 import { hasExample } from '../cluster/example-manifest.ts';
 import { describeMissingCluster, embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
+import { assertRemovesNothingElse, planDestroy, type DestroyPlan } from '../cluster/plan-destroy.ts';
+import { describeResource } from '../cluster/read-cluster-contents.ts';
+import { findRemovedCluster } from '../cluster/removed-cluster.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { uninterrupted } from '../interruption.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
@@ -24,7 +27,8 @@ import type { Installation } from '../installation.ts';
 
 /**
  * Removes the embedded cluster with all its disks, and the files of the manifest's deployment on this
- * machine.
+ * machine. VMs and disks of other deployments are removed only with --all, or if the operator has seen their
+ * names and agreed.
  */
 export const destroy: Command = {
   name: 'destroy',
@@ -36,15 +40,41 @@ export const destroy: Command = {
   summary: 'Remove the embedded cluster, its disks and a deployment',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);
+    const { installation, terminal } = context;
+    const { lockPath, clusterDirectory } = installation;
     // Throws if another file or directory has the name of the example.
     if (parsed.isExample) await hasExample();
-    await checkOwner(context.installation.clusterDirectory, 'remove');
-    await assertNamesDeployment(parsed, context.installation);
-    if (!parsed.force && !(await confirmed(context, parsed))) return 1;
-    const { lockPath } = context.installation;
+    await checkOwner(clusterDirectory, 'remove');
+    const hasDeployment = await namesDeployment(parsed);
+    if (!hasDeployment) assertMayNameNone(parsed, installation);
+    if (!hasAnything(await filesOf(parsed), installation)) {
+      terminal.out(
+        `There was nothing to remove: there is no cluster in '${clusterDirectory}', and no deployment of '${parsed.manifestPath}'.\n`,
+      );
+      return 0;
+    }
+    const files = await namesOfFiles(parsed);
+    if (!parsed.all && (await isReplaced(parsed, clusterDirectory)))
+      return removeOnlyFiles(files, parsed, context);
+    const plan = await planDestroy(await filesOf(parsed), clusterDirectory);
+    const asks = hasDeployment && !parsed.force && !parsed.nonInteractive && terminal.canAsk;
+    const agreed = asks ? plan.others : [];
+    if (!parsed.all) assertRemovesNothingElse(plan, { ...parsed, agreed });
+    const targets = [
+      `the cluster in ${clusterDirectory} with all its disks`,
+      ...(hasDeployment ? [files] : []),
+    ];
+    const question = `Remove ${targets.join(', and ')}?`;
+    if (!(await isConfirmed({ details: describePlan(plan), question }, parsed, context))) return 1;
     await withInstallationLock(lockPath, async () => {
+      // Another command may have deployed something during the question.
+      if (!parsed.all)
+        assertRemovesNothingElse(await planDestroy(await filesOf(parsed), clusterDirectory), {
+          ...parsed,
+          agreed,
+        });
       await uninterrupted(
-        () => withLiveProgress(context.terminal, 'Removing the cluster', () => removeAll(parsed, context)),
+        () => withLiveProgress(terminal, 'Removing the cluster', () => removeAll(parsed, context)),
         context,
         {
           work: 'The cluster, its disks and the files of the deployment are removed completely',
@@ -53,19 +83,23 @@ export const destroy: Command = {
       );
       await removeTree(locksDirectory(lockPath), { within: dirname(lockPath) });
     });
-    context.terminal.out('Destroyed.\n');
+    terminal.out('Destroyed.\n');
     return 0;
   },
 };
 
+/** Returns true if the manifest or a recorded deployment exists. */
+async function namesDeployment(parsed: EnvArguments): Promise<boolean> {
+  if ((await filesOf(parsed)).exist) return true;
+  return (await stat(parsed.manifestPath).catch(() => undefined))?.isDirectory() === false;
+}
+
 /**
- * Throws FILE_NOT_FOUND if neither the manifest nor a recorded deployment exists. A mistyped path must not
- * cost the disks of other deployments on the cluster.
+ * Throws FILE_NOT_FOUND if the manifest that does not exist was named, or if there is no cluster. A mistyped
+ * path must not cost the disks of other deployments on the cluster.
  */
-async function assertNamesDeployment(parsed: EnvArguments, installation: Installation): Promise<void> {
-  const { manifestPath } = parsed;
-  if ((await filesOf(parsed)).exist) return;
-  if ((await stat(manifestPath).catch(() => undefined))?.isDirectory() === false) return;
+function assertMayNameNone({ manifestPath, isExample }: EnvArguments, installation: Installation): void {
+  if (isExample && hasCluster(installation)) return;
   const missing = [describeMissingCluster(installation)].filter((text) => text !== undefined);
   throw new ProductError(
     'FILE_NOT_FOUND',
@@ -75,26 +109,67 @@ async function assertNamesDeployment(parsed: EnvArguments, installation: Install
   );
 }
 
-async function confirmed(
-  { terminal, installation, signal }: CommandContext,
+const hasCluster = ({ clusterDirectory, programsDirectory }: Installation): boolean =>
+  existsSync(clusterDirectory) || existsSync(programsDirectory);
+
+const hasAnything = (deployment: DeploymentFiles, installation: Installation): boolean =>
+  hasCluster(installation) || existsSync(installation.workspace) || deployment.haveAny;
+
+/** Returns true if the deployment's cluster no longer exists, and another cluster has its directory. */
+const isReplaced = async (parsed: EnvArguments, clusterDirectory: string): Promise<boolean> =>
+  (await findRemovedCluster(await filesOf(parsed), clusterDirectory)) === 'replaced';
+
+/** Removes the files of a deployment whose cluster no longer exists. Returns the exit code. */
+async function removeOnlyFiles(
+  files: string,
   parsed: EnvArguments,
+  context: CommandContext,
+): Promise<number> {
+  const { clusterDirectory, lockPath } = context.installation;
+  const found = `The cluster of this deployment no longer exists; the cluster in ${clusterDirectory} is another one, which stays.\n`;
+  if (!(await isConfirmed({ details: found, question: `Remove ${files}?` }, parsed, context))) return 1;
+  await withInstallationLock(lockPath, () => removeFiles(parsed));
+  context.terminal.out(`${parsed.force ? found : ''}Removed the files of the deployment.\n`);
+  return 0;
+}
+
+/** Returns true with --force, and if the operator answers the question with yes. */
+async function isConfirmed(
+  { details, question }: { readonly details: string; readonly question: string },
+  { force, nonInteractive }: EnvArguments,
+  { terminal, signal }: CommandContext,
 ): Promise<boolean> {
-  const { nonInteractive } = parsed;
+  if (force) return true;
   if (nonInteractive || !terminal.canAsk) {
     const reason = nonInteractive ? '-n was given' : 'input is not a terminal';
     terminal.error(`Nothing was removed: ${reason}. Use --force to destroy without a question.`);
     return false;
   }
-  const paths = [(await filesOf(parsed)).statePath, ...(await findCredentialFiles(parsed))];
-  const files = paths.map((path) => `'${path}'`).join(' and ');
-  const answer = await terminal.ask(
-    `Remove the cluster in ${installation.clusterDirectory} with all its disks, and ${files}? [yes/no] `,
-    signal,
-  );
-  if (answer?.trim().toLowerCase() === 'yes') return true;
+  terminal.out(details);
+  const answer = await terminal.ask(`${question} [yes/no] `, signal);
+  if (['y', 'yes'].includes(answer?.trim().toLowerCase() ?? '')) return true;
   if (answer === undefined) terminal.error('');
   terminal.error('Nothing was removed.');
   return false;
+}
+
+async function namesOfFiles(parsed: EnvArguments): Promise<string> {
+  const paths = [(await filesOf(parsed)).statePath, ...(await findCredentialFiles(parsed))];
+  return paths.map((path) => `'${path}'`).join(' and ');
+}
+
+/** Returns lines that name all VMs and disks; an empty text if there are none. */
+function describePlan({ own, others, problem }: DestroyPlan): string {
+  const list = (title: string, resources: DestroyPlan['own']): string[] =>
+    resources.length === 0 ? [] : [title, ...resources.map((resource) => `  ${describeResource(resource)}`)];
+  const lines = [
+    ...list('The cluster has these VMs and disks of the deployment:', own),
+    ...list('The cluster has these VMs and disks, which do not belong to the deployment:', others),
+    ...(problem === undefined
+      ? []
+      : [`The cluster may have VMs and disks that cannot be listed: ${problem}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /**
@@ -105,16 +180,23 @@ async function confirmed(
 async function removeAll(parsed: EnvArguments, { installation, secrets }: CommandContext): Promise<void> {
   const deployment = await filesOf(parsed);
   const { clusterDirectory, workspace } = installation;
-  const credentials = await findCredentialFiles(parsed);
   const cluster = embeddedCluster(installation);
   const record = await assertDestroysOwnCluster(
     deployment,
-    { ...cluster, directory: clusterDirectory },
+    { ...cluster, directory: clusterDirectory, all: parsed.all },
     secrets.add,
   );
   await removeWorkspace(workspace);
   if (record !== undefined) await deployment.recordCluster(record);
   await cluster.destroy();
+  await removeFiles(parsed);
+}
+
+async function removeFiles(parsed: EnvArguments): Promise<void> {
+  const deployment = await filesOf(parsed);
+  const credentials = await findCredentialFiles(parsed);
+  // Without a manifest there may be no directory of the example.
+  if (!existsSync(dirname(deployment.statePath))) return;
   await deployment.removeCallLog();
   await deployment.removeAllButCluster();
   for (const path of credentials) await rm(path, { force: true });

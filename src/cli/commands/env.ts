@@ -10,6 +10,7 @@ import {
   type EnvCommand,
 } from '../args/env-arguments.ts';
 import { assertStateOutsideOfPackage } from '../assert-outside-of-package.ts';
+import { withRecordedCluster } from '../cluster/with-recorded-cluster.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
@@ -64,7 +65,7 @@ function envCommand(
     summary,
     json: true,
     async run(args, context) {
-      const parsed = parseEnvArguments(name, args);
+      const parsed = await withRecordedCluster(parseEnvArguments(name, args), context);
       if (name === 'create-env') await assertStateOutsideOfPackage(parsed, context.installation);
       await withAgentProxy(parsed, context, (proxy) => run(deployerOptions(parsed, context, proxy), context));
       context.terminal.out('\nSucceeded\n');
@@ -74,10 +75,18 @@ function envCommand(
 }
 
 function deployerOptions(
-  parsed: EnvArguments,
+  parsed: EnvArguments & { readonly kubeconfig?: string },
   { installation, signal, secrets }: CommandContext,
   proxy: Socks5Proxy | undefined,
 ) {
   const { workspace } = installation;
-  return { ...parsed, proxy, workspace, signal, commandInVm: commandInVm(), onSecrets: secrets.add };
+  const { kubeconfig, ...wanted } = parsed;
+  return {
+    ...wanted,
+    proxy,
+    workspace,
+    signal,
+    commandInVm: commandInVm(kubeconfig),
+    onSecrets: secrets.add,
+  };
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { loadManifest } from '../../bosh/manifest/load-manifest.ts';
 import { type RestoredState, restoreState } from '../../deploy/state/restore-state.ts';
@@ -13,7 +14,7 @@ import {
   restoreUsage,
 } from '../args/state-arguments.ts';
 import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
-import { chooseKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
+import { chooseKubeconfig, identifyCluster, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
@@ -43,8 +44,10 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   const { installation, environment, terminal, secrets, signal } = context;
   const { kubeconfig: named } = parsed.kubernetes;
   const kubeconfig = await chooseKubeconfig(named, installation.clusterDirectory, environment);
+  const embedded = resolve(kubeconfigPath(installation.clusterDirectory));
+  const isEmbedded = kubeconfig.isEmbedded || resolve(kubeconfig.path) === embedded;
   // 'up' sets the same variables.
-  const inputs = kubeconfig.isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
+  const inputs = isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
   const { varsStorePath } = inputs;
   const { manifest } = await loadManifest({
     ...{ ...inputs, path: inputs.manifestPath, environment, keepsVarsStore: true, onSecrets: secrets.add },

@@ -21,6 +21,7 @@ import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { startCluster } from '../cluster/start-cluster.ts';
+import { assertClusterNotRemoved } from '../cluster/removed-cluster.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { shellWord } from '../../platform/shell-word.ts';
@@ -64,12 +65,14 @@ export const up: Command = {
 };
 
 /**
- * If no cluster was ever started here, refuses a deployment on another cluster before one is created here.
- * Throws OTHER_CLUSTER.
+ * Refuses a deployment whose cluster was here and was removed. If no cluster was ever started here, refuses a
+ * deployment on another cluster before one is created here. Throws OTHER_CLUSTER.
  */
 async function refuseOtherCluster(parsed: EnvArguments, { clusterDirectory }: Installation): Promise<void> {
-  if ('kubeconfig' in parsed.variableFiles || existsSync(clusterDirectory)) return;
+  if ('kubeconfig' in parsed.variableFiles) return;
   const files = await DeploymentFiles.find(parsed.manifestPath, parsed.statePath);
+  await assertClusterNotRemoved(files, clusterDirectory, parsed);
+  if (existsSync(clusterDirectory)) return;
   await files.assertOnCluster(await identifyEmbeddedCluster(clusterDirectory));
 }
 

@@ -44,7 +44,7 @@ async function world(t: TestContext): Promise<World> {
   const [environment, server] = await Promise.all([testEnvironment(t), startTestServer(t)]);
   const { options, ports } = environment;
   const { directory } = server;
-  const cluster = await identifyEmbeddedCluster(directory);
+  const cluster = (await identifyEmbeddedCluster(directory)) ?? assert.fail('there is no cluster');
   const { vmCid } = await createEnv({ ...options, cluster }, ports);
   // The variables and the vars store of 'up'.
   await rename(options.varsStorePath ?? '', join(environment.directory, 'manifest-creds.yml'));

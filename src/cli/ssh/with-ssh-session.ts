@@ -21,6 +21,7 @@ import type { EnvInputs } from '../args/env-arguments.ts';
 import { isOnEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { assertClusterNotRemoved } from '../cluster/removed-cluster.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
@@ -238,6 +239,7 @@ export async function findInstance(
   if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
     const files = await DeploymentFiles.find(path, inputs.statePath);
     await checkPaths(path, files);
+    await assertClusterNotRemoved(files, installation.clusterDirectory, inputs);
     const isEmbedded = await isOnEmbeddedCluster(files, installation.clusterDirectory);
     // 'up' sets the same variables.
     const given = isEmbedded ? withClusterVariables(inputs, installation) : inputs;

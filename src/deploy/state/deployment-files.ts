@@ -79,6 +79,11 @@ export class DeploymentFiles {
     return existsSync(this.statePath) || existsSync(this.clusterPath);
   }
 
+  /** True if any of the files exists, also without a recorded deployment. */
+  get haveAny(): boolean {
+    return [...this.paths, callLogPathFor(this.statePath)].some((path) => existsSync(path));
+  }
+
   readState(): Promise<DeploymentState | undefined> {
     return readState(this.statePath);
   }
@@ -113,11 +118,12 @@ export class DeploymentFiles {
 
   /**
    * Throws OTHER_CLUSTER if a deployment has a VM or a disk on another cluster than this one, because they
-   * would be treated as missing and forgotten here. Passes if no cluster is recorded.
+   * would be treated as missing and forgotten here. `undefined` stands for an embedded cluster that does not
+   * exist. Passes if no cluster is recorded.
    */
-  async assertOnCluster(cluster: ClusterIdentity): Promise<void> {
+  async assertOnCluster(cluster: ClusterIdentity | undefined): Promise<void> {
     const recorded = await this.readCluster();
-    if (recorded === undefined || isSameCluster(recorded, cluster)) return;
+    if (recorded === undefined || (cluster !== undefined && isSameCluster(recorded, cluster))) return;
     const state = await this.readState();
     if (state === undefined || state.installation_id !== recorded.installation_id) return;
     const known = await this.readKnownResources();
@@ -126,10 +132,11 @@ export class DeploymentFiles {
       recorded.being_destroyed === true
         ? "A 'destroy' of that cluster was interrupted: run it again"
         : this.otherClusterAdvice;
+    const here =
+      cluster === undefined ? 'there is no embedded cluster here' : `this is ${describeCluster(cluster)}`;
     throw new ProductError(
       'OTHER_CLUSTER',
-      `${known.describe()} on ${describeCluster(recorded)}, and this is ${describeCluster(cluster)}; ` +
-        `nothing was changed. ${advice}`,
+      `${known.describe()} on ${describeCluster(recorded)}, and ${here}; nothing was changed. ${advice}`,
     );
   }
 

@@ -226,10 +226,15 @@ export class OperatorEnvironment {
   /** Removes everything that ran and its data. */
   async remove(): Promise<void> {
     for (const transport of this.#transports) transport.close();
-    // The state file of create-env names no cluster. Remove it before `destroy`, which deletes this cluster
-    // with everything on it.
+    // The state file of create-env names no cluster. Remove it before `destroy --all`, which deletes this
+    // cluster with everything on it.
     await rm(this.statePath, { force: true });
-    const { exitCode, stdout, stderr } = await this.command(['destroy', this.manifestPath, '--force']);
+    const { exitCode, stdout, stderr } = await this.command([
+      'destroy',
+      this.manifestPath,
+      '--force',
+      '--all',
+    ]);
     if (exitCode !== 0) throw new Error(`destroy failed: ${stdout}${stderr}`);
     await rm(this.directory, { recursive: true, force: true });
   }
