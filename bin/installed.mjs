@@ -26,8 +26,10 @@ function pinnedNode() {
   } catch (error) {
     if (error.code !== 'MODULE_NOT_FOUND') throw error;
     return fail(
-      `the package ${name} ${pinned[name]} is missing, the Node that runs bosh-kubernetes ${version}. npm leaves it out with ` +
-        '--omit=optional, or if node_modules was made on another platform; install again: npm install --include=optional',
+      `the package ${name} ${pinned[name]} is missing, the Node that runs bosh-kubernetes ${version}. npm leaves it out, without an ` +
+        'error, if it does not reach its registry, with --omit=optional, or if node_modules was made on another platform. With a ' +
+        "registry, run 'npm install --include=optional' in the directory of node_modules, or your 'npm install --global' again. " +
+        `Without one, follow 'Without a network' in ${join(root, 'docs', 'installing.md')}`,
     );
   }
 }

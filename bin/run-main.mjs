@@ -2,20 +2,26 @@
 // the npm package.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 
 /**
  * Runs the command line's main module on the pinned Node, with the arguments, the streams and the signals of
- * this process, which ends with the same exit code.
+ * this process, which ends with the same exit code, or like a shell with 128 plus the number of the signal that
+ * ended the command.
  */
 export function runMain(node, main, environment) {
-  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit', env: environment });
+  // The command notices by the channel that this process was killed (src/cli/interruption.ts).
+  const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio, env: environment });
   // The command ends at its next safe point. A later signal ends it at once, even while it computes and
   // handles no signal (src/cli/interruption.ts has the same rule).
   let first;
+  let last;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       const now = performance.now();
       first ??= now;
+      last = signal;
       child.kill(signal !== 'SIGHUP' && now - first >= 500 ? 'SIGKILL' : signal);
     });
   }
@@ -24,7 +30,7 @@ export function runMain(node, main, environment) {
     process.exitCode = 1;
   });
   child.on('exit', (code, signal) => {
-    process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1);
+    process.exitCode = code ?? 128 + constants.signals[(signal === 'SIGKILL' && last) || signal];
   });
 }
 

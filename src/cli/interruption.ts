@@ -2,20 +2,20 @@ import { ProductError } from '../errors/product-error.ts';
 import type { CommandContext } from './command.ts';
 
 /**
- * One Ctrl-C may arrive twice, from the terminal and from the launcher (bin/bosh-kubernetes.mjs). A signal
+ * One Ctrl-C may arrive twice, from the terminal and from the launcher (bin/run-main.mjs). A signal
  * within this many milliseconds of the first one is ignored.
  */
 const sameKeystroke = 500;
 
 export interface InterruptionOptions {
-  readonly process: Pick<NodeJS.Process, 'on' | 'pid' | 'kill' | 'removeAllListeners'>;
+  readonly process: Pick<NodeJS.Process, 'on' | 'pid' | 'kill' | 'removeAllListeners' | 'channel'>;
   readonly now: () => number;
 }
 
 /**
  * Returns a controller that the first SIGINT, SIGTERM or SIGHUP aborts, so that the command ends at its next
  * safe point. A later SIGINT or SIGTERM ends the process at once, as without a handler, even if a system call
- * does not return.
+ * does not return. If the launcher (bin/run-main.mjs) is killed, that counts as the first signal.
  */
 export function interruption({ process, now }: InterruptionOptions): AbortController {
   const interrupted = new AbortController();
@@ -30,6 +30,12 @@ export function interruption({ process, now }: InterruptionOptions): AbortContro
       process.kill(process.pid, signal);
     });
   }
+  process.on('disconnect', () => {
+    first ??= now();
+    interrupted.abort(new Error('interrupted by the end of its launcher'));
+  });
+  // The listener would keep the process alive.
+  process.channel?.unref();
   return interrupted;
 }
 

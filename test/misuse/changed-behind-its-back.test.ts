@@ -223,7 +223,7 @@ test('an address in use by another program of this machine is named, and used on
   other.close();
   await once(other, 'close');
 
-  assertRefused(refused, `already listens on ${line.address}:6868`, '[ADDRESS_TAKEN]');
+  assertRefused(refused, `a process listens on ${line.address}:6868`, '[ADDRESS_TAKEN]');
   assert.deepEqual(await line.objects(), nothing);
   assertSucceeded(await line.up());
   await assertConverged(line);

@@ -89,18 +89,34 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     await rm(top, { recursive: true, force: true });
   });
 
-  test('without the pinned Node the command names the next step, which installs it', async () => {
-    await npm('install', '--omit=optional', tarball);
+  /** npm options of a machine without a network, on which npm was never used. */
+  const offline = (): string[] => ['--offline', '--cache', join(top, 'empty-cache')];
+
+  test('two files install the package without a registry', async () => {
+    const [node = ''] = (await runWell(['npm', 'pack', `${nodePackage}@${nodeVersion}`], { cwd: top, env }))
+      .trim()
+      .split('\n')
+      .slice(-1);
+    await npm('install', ...offline(), '--omit=optional', tarball, join(top, node));
+
+    const npx = ['npx', ...offline(), 'bosh-kubernetes', 'version'];
+    assert.equal(await runWell(npx, { cwd: project, env }), `${product.version}\n`);
+    await rm(project, { recursive: true });
+    await mkdir(project);
+  });
+
+  test('if npm did not reach its registry, the command says so and names both next steps', async () => {
+    assert.match(await npm('install', ...offline(), tarball), /^added 1 package/mu);
     const { exitCode, stdout, stderr } = await ours(['up']);
 
     assert.deepEqual([exitCode, stdout], [1, '']);
-    assert.match(
-      stderr,
+    const [, page = ''] =
       new RegExp(
-        `^bosh-kubernetes: the package ${nodePackage} ${nodeVersion} is missing, .*: npm install --include=optional$`,
-        'm',
-      ),
-    );
+        `^bosh-kubernetes: the package ${nodePackage} ${nodeVersion} is missing, .* if it does not reach its registry, ` +
+          ".*'npm install --include=optional'.* 'Without a network' in (/.+)$",
+        'mu',
+      ).exec(stderr) ?? assert.fail(stderr);
+    assert.match(await readFile(page, 'utf8'), /^## Without a network$/mu);
     await npm('install', '--include=optional');
     assert.deepEqual((await readdir(join(project, 'node_modules'))).toSorted(), [
       '.bin',

@@ -111,7 +111,8 @@ export async function readOperatorFile(path: string, limit: number): Promise<Buf
 }
 
 /**
- * Until it is disposed, the first signal ends the process immediately. Nothing else can interrupt a thread
+ * Until it is disposed, the first signal, or the end of the launcher (src/cli/interruption.ts), ends the process
+ * immediately. Nothing else can interrupt a thread
  * that waits for the writer of a pipe, and the operator's files are read before anything is changed.
  */
 function endingBySignal(): Disposable {
@@ -119,10 +120,13 @@ function endingBySignal(): Disposable {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   };
+  const endWithLauncher = (): void => end('SIGTERM');
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.prependListener(signal, end);
+  process.prependListener('disconnect', endWithLauncher);
   return {
     [Symbol.dispose]: () => {
+      process.removeListener('disconnect', endWithLauncher);
       for (const signal of signals) process.removeListener(signal, end);
     },
   };

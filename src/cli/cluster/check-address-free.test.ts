@@ -20,37 +20,43 @@ async function listen(t: TestContext, host: string): Promise<number> {
 
 test('an address on which something listens is refused, by name', async (t) => {
   const port = await listen(t, '127.64.213.7');
-  const listeners = await readListeners();
+  const check = { listeners: await readListeners(), restorable: undefined };
 
   assert.throws(
-    () => assertAddressFree(manifestAt('127.64.213.7', { mbus: 1, url: 2 }), listeners),
+    () => assertAddressFree(manifestAt('127.64.213.7', { mbus: 1, url: 2 }), check),
     (error: Error & { readonly code?: string }) => {
       assert.equal(error.code, 'ADDRESS_TAKEN');
       assert.match(
         error.message,
-        new RegExp(`'hello' is in use: .* already listens on 127\\.64\\.213\\.7:${port}.*ss -ltnp`, 'u'),
+        new RegExp(`'hello' is in use: .* listens on 127\\.64\\.213\\.7:${port} \\('ss -ltnp'`, 'u'),
       );
-      assert.match(
-        error.message,
-        /alternative_names\), whose entry must then be deleted from the vars store/u,
-      );
+      assert.match(error.message, /Stop that process, or replace the address .* from the vars store/u);
+      assert.doesNotMatch(error.message, /state restore/u);
       assert.doesNotMatch(error.message, /s3cret/u);
       return true;
     },
   );
-  assert.doesNotThrow(() => assertAddressFree(manifestAt('127.64.213.8', { mbus: 1, url: 2 }), listeners));
+  assert.doesNotThrow(() => assertAddressFree(manifestAt('127.64.213.8', { mbus: 1, url: 2 }), check));
+});
+
+test('the address of a VM whose state file may be lost leads to state restore of that manifest', () => {
+  const check = { listeners: ['127.64.0.10:8080'], restorable: '/my files/manifest.yml' } as const;
+  assert.throws(() => assertAddressFree(manifestAt('127.64.0.10', { mbus: 1, url: 2 }), check), {
+    message: /run: bosh-kubernetes state restore '\/my files\/manifest\.yml'\. Otherwise: stop that process/u,
+  });
 });
 
 test('a port of the agent or of the URL with a listener on all addresses is refused, by name', async (t) => {
   for (const host of ['0.0.0.0', '::']) {
     const port = await listen(t, host);
-    const listeners = await readListeners();
+    const check = { listeners: await readListeners(), restorable: '/manifest.yml' };
     for (const ports of [
       { mbus: port, url: 2 },
       { mbus: 1, url: port },
     ])
-      assert.throws(() => assertAddressFree(manifestAt('127.64.213.8', ports), listeners), {
+      assert.throws(() => assertAddressFree(manifestAt('127.64.213.8', ports), check), {
         code: 'ADDRESS_TAKEN',
+        message: /Stop that process, or use another port/u,
       });
   }
 });

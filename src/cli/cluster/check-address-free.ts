@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 
 /** For example `127.64.0.10:8080`. The address is `*` if the process listens on all addresses. */
 export type Listener = `${string}:${number}`;
@@ -42,6 +43,16 @@ export async function readListeners(): Promise<Listener[]> {
   return parseListeners(await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(read)));
 }
 
+export interface AddressCheck {
+  /** The listeners on this machine, none of which belongs to the deployment of a state file. */
+  readonly listeners: readonly Listener[];
+  /**
+   * The path of the manifest if the cluster runs and no state file records a VM. The VM of a lost state file
+   * may have the address then.
+   */
+  readonly restorable: string | undefined;
+}
+
 /**
  * Throws ADDRESS_TAKEN if the manifest's VM could not use its address on the embedded cluster, whose VMs
  * share the machine's network. Another process already listens on that address, or on all addresses at the
@@ -49,7 +60,7 @@ export async function readListeners(): Promise<Listener[]> {
  */
 export function assertAddressFree(
   { instanceGroup, cloudProvider, tags }: Pick<Manifest, 'instanceGroup' | 'cloudProvider' | 'tags'>,
-  listeners: readonly Listener[],
+  { listeners, restorable }: AddressCheck,
 ): void {
   const addresses = instanceGroup.networks.flatMap(({ staticIps }) => staticIps);
   const ports = [cloudProvider.mbus, tags['url']]
@@ -57,19 +68,25 @@ export function assertAddressFree(
     .map((url) => new URL(url ?? ''))
     .filter(({ hostname }) => addresses.includes(hostname))
     .map(({ port, protocol }) => Number(port || (protocol === 'https:' ? 443 : 80)));
-  const taken = listeners.find(
-    (listener) =>
-      addresses.some((address) => listener.startsWith(`${address}:`)) ||
-      ports.some((port) => listener === `*:${port}`),
-  );
+  const ofAddress = listeners.find((each) => addresses.some((address) => isAt(each, address)));
+  const taken = ofAddress ?? listeners.find((each) => ports.some((port) => each === `*:${port}`));
   if (taken === undefined) return;
+  const change =
+    ofAddress === undefined
+      ? 'use another port in the manifest'
+      : 'replace the address everywhere in the manifest, and delete the entry of its certificate (in the example mbus_tls) from the ' +
+        'vars store, if there is one';
+  const restore =
+    restorable === undefined || ofAddress === undefined
+      ? ''
+      : "If that is this deployment's own VM, whose state file is missing, run: bosh-kubernetes state restore " +
+        `${shellWord(restorable)}. Otherwise: `;
   throw new ProductError(
     'ADDRESS_TAKEN',
-    `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is in use: a process on this machine already listens on ${taken}, ` +
-      'perhaps a VM of another embedded cluster, or the VM of this manifest, whose state file is lost; no VM was changed. Stop it ' +
-      "(ss -ltnp shows it), restore the state file ('bosh-kubernetes state restore MANIFEST'), or use another address or port in the manifest: " +
-      'static_ips, the mbus of cloud_provider and, in the example, tags.url. Another address also belongs into the options of the ' +
-      'certificate (common_name and alternative_names), whose entry must then be deleted from the vars store (in the example mbus_tls in ' +
-      'manifest-creds.yml), so that the next run generates it again',
+    `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is in use: a process listens on ${taken} ('ss -ltnp' shows it); no ` +
+      `VM was changed. ${restore}${restore === '' ? 'Stop' : 'stop'} that process, or ${change}`,
   );
 }
+
+/** Returns true if the process listens on this address at any port. */
+export const isAt = (listener: Listener, address: string): boolean => listener.startsWith(`${address}:`);

@@ -8,13 +8,15 @@ import { findExample, hasExample, writeExample } from './example-manifest.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
+const options = { statePath: undefined, readListeners: async () => [] };
+
 beforeEach(async (t) => {
   assert.ok('after' in t);
   process.chdir(await scratchDirectory(t));
 });
 
 test('the example is written once, with archives of the installation, and an edited manifest stays', async () => {
-  assert.equal(await writeExample(root), true);
+  assert.equal(await writeExample(root, options), true);
   const text = await readFile('hello/manifest.yml', 'utf8');
   assert.deepEqual(text.match(/file:.*/gu), [
     'file://((installation))/dist/bosh-kubernetes-release.tgz',
@@ -23,15 +25,34 @@ test('the example is written once, with archives of the installation, and an edi
   ]);
 
   await writeFile('hello/manifest.yml', `${text}# edited\n`);
-  assert.equal(await writeExample(root), false);
+  assert.equal(await writeExample(root, options), false);
   assert.equal(await readFile('hello/manifest.yml', 'utf8'), `${text}# edited\n`);
+});
+
+test('the example has the first free address in all places, and its usual one if all are taken', async () => {
+  const usual = '127.64.0.10';
+  const places = (text: string, address: string): number => text.split(address).length - 1;
+  const example = await readFile(join(root, 'examples/hello/manifest.yml'), 'utf8');
+  const all = Array.from({ length: 256 }, (_, host) => `127.64.0.${host}:80` as const);
+  for (const [listeners, expected] of [
+    [[], usual],
+    [['127.64.0.100:8080', '127.64.0.11:1', '*:8080'], usual],
+    [['127.64.0.11:6868', '127.64.0.10:8080'], '127.64.0.12'],
+    [all, usual],
+  ] as const) {
+    assert.equal(await writeExample(root, { ...options, readListeners: async () => listeners }), true);
+    const text = await readFile('hello/manifest.yml', 'utf8');
+    assert.equal(places(text, expected), places(example, usual), expected);
+    assert.equal(text.includes(usual), expected === usual);
+    await rm('hello', { recursive: true });
+  }
 });
 
 test('the manifest is written again beside credentials and the draft of a killed run', async () => {
   await mkdir('hello');
   const kept = ['manifest-creds.yml', `manifest.yml.${'0'.repeat(16)}.new`];
   for (const name of kept) await writeFile(join('hello', name), '');
-  assert.equal(await writeExample(root), true);
+  assert.equal(await writeExample(root, options), true);
   assert.deepEqual((await readdir('hello')).toSorted(), ['manifest-creds.yml', 'manifest.yml']);
 });
 
@@ -39,10 +60,13 @@ test('the example does not replace the lost manifest of a deployment', async () 
   await mkdir('hello');
   for (const path of ['hello/manifest-state.json', 'hello/manifest-state.json.cluster', 'other.json']) {
     await writeFile(path, '{}');
-    await assert.rejects(writeExample(root, path === 'other.json' ? path : undefined), {
-      code: 'FILE_NOT_FOUND',
-      message: /no manifest '\/.*\/hello\/manifest\.yml', .* nothing was changed\. Restore the manifest/,
-    });
+    await assert.rejects(
+      writeExample(root, { ...options, statePath: path === 'other.json' ? path : undefined }),
+      {
+        code: 'FILE_NOT_FOUND',
+        message: /no manifest '\/.*\/hello\/manifest\.yml', .* nothing was changed\. Restore the manifest/,
+      },
+    );
     assert.equal(existsSync('hello/manifest.yml'), false);
     await rm(path);
   }
@@ -51,7 +75,7 @@ test('the example does not replace the lost manifest of a deployment', async () 
 test('something else with the name of the example is refused and stays', async () => {
   const refused = { message: /\/hello' .*; nothing was changed\. .* run this command in another directory/ };
   await writeFile('hello', 'text');
-  await assert.rejects(writeExample(root), refused);
+  await assert.rejects(writeExample(root, options), refused);
   assert.equal(await readFile('hello', 'utf8'), 'text');
 });
 
@@ -67,14 +91,14 @@ for (const [content, files, message] of [
   test(`a directory hello with ${content} is refused and stays`, async () => {
     await mkdir('hello');
     for (const [name, text] of Object.entries(files)) await writeFile(join('hello', name), text);
-    await assert.rejects(writeExample(root), { code: 'INVALID_ARGUMENT', message });
+    await assert.rejects(writeExample(root, options), { code: 'INVALID_ARGUMENT', message });
     await assert.rejects(hasExample(), { code: 'INVALID_ARGUMENT', message });
     assert.notEqual(await findExample(), true);
     assert.deepEqual(await readdir('hello'), Object.keys(files));
   });
 
 test('a manifest that another user can have written is refused', async () => {
-  await writeExample(root);
+  await writeExample(root, options);
   const refused = { message: /only yours: another user owns it or can write it/ };
   for (const [path, mode] of [
     ['hello', 0o777],

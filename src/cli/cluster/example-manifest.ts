@@ -5,23 +5,50 @@ import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
 import { exampleManifestPath } from '../args/env-arguments.ts';
+import { isAt, type Listener } from './check-address-free.ts';
+
+/** The address of the VM in examples/hello/manifest.yml. */
+const network = '127.64.0';
+const firstHost = 10;
+
+export interface ExampleOptions {
+  /** The value of `--state`. */
+  readonly statePath: string | undefined;
+  /** Returns the listeners of this machine. */
+  readonly readListeners: () => Promise<readonly Listener[]>;
+}
 
 /**
  * Writes the example into the working directory, and returns true. Returns false, without changes, if its
  * manifest exists, edited or not. Throws INVALID_ARGUMENT if another directory or file has its name, and
  * FILE_NOT_FOUND if the manifest of a deployment was lost: the example could replace its VM and move its data
- * to a smaller disk. `statePath` is the value of `--state`.
+ * to a smaller disk. The VM gets the first address of the example's network on which no process listens.
  */
-export async function writeExample(root: string, statePath?: string): Promise<boolean> {
+export async function writeExample(
+  root: string,
+  { statePath, readListeners }: ExampleOptions,
+): Promise<boolean> {
   if (await hasExample()) return false;
   const deployment = await DeploymentFiles.find(exampleManifestPath, statePath);
   if (deployment.exist) throw lostManifest(deployment);
   const text = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
   await mkdir(dirname(exampleManifestPath), { recursive: true, mode: 0o755 });
   // The archives stay in the package, of whatever version that is: `up` sets the variable.
-  const content = text.replaceAll('file://../../', 'file://((installation))/');
+  const content = text
+    .replaceAll('file://../../', 'file://((installation))/')
+    .replaceAll(`${network}.${firstHost}`, freeAddress(await readListeners()));
   replaceFile(exampleManifestPath, content, 0o644);
   return true;
+}
+
+/**
+ * Returns the first address without a listener. If all are taken, returns the first one, which
+ * assertAddressFree then refuses.
+ */
+function freeAddress(listeners: readonly Listener[]): string {
+  const addresses = Array.from({ length: 255 - firstHost }, (_, at) => `${network}.${firstHost + at}`);
+  const isFree = (address: string): boolean => !listeners.some((listener) => isAt(listener, address));
+  return addresses.find(isFree) ?? `${network}.${firstHost}`;
 }
 
 function lostManifest({ statePath }: DeploymentFiles): ProductError {

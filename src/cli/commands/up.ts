@@ -14,7 +14,7 @@ import {
 } from '../args/env-arguments.ts';
 import { assertOutsideOfPackage, assertStateOutsideOfPackage } from '../assert-outside-of-package.ts';
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
-import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
+import { assertAddressFree, readListeners, type AddressCheck } from '../cluster/check-address-free.ts';
 import { embeddedCluster, type EmbeddedCluster, vmLogDirectory } from '../cluster/embedded-cluster.ts';
 import { writeExample } from '../cluster/example-manifest.ts';
 import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
@@ -55,7 +55,8 @@ export const up: Command = {
     const varsStorePath = parsed.varsStorePath ?? defaultVarsStorePath(parsed.manifestPath);
     await assertOutsideOfPackage(installation.clusterDirectory, installation);
     await assertStateOutsideOfPackage({ ...parsed, varsStorePath }, installation);
-    if (parsed.isExample && (await writeExample(installation.root, parsed.statePath)))
+    const { statePath } = parsed;
+    if (parsed.isExample && (await writeExample(installation.root, { statePath, readListeners })))
       context.terminal.error(
         `Wrote the example, ${parsed.manifestPath}; edit it and run the same command again`,
       );
@@ -83,7 +84,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation);
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
-  const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
+  const addressCheck = logs === undefined ? undefined : await checkOfAddress(files, cluster, parsed);
   await startCluster(cluster, context);
   const { environment, secrets } = context;
   const onSecrets = secrets.add;
@@ -102,7 +103,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       cluster: inspected.cluster,
       checkManifest: (manifest) => {
         checkUrlTag(manifest);
-        assertAddressFree(manifest, others);
+        if (addressCheck !== undefined) assertAddressFree(manifest, addressCheck);
       },
       workspace: installation.workspace,
       ...{ signal, onSecrets },
@@ -174,10 +175,18 @@ const waitAgain =
   "the same command changes nothing and waits again; 'bosh-kubernetes stop' stops the cluster";
 
 /**
- * Returns the listeners on this machine, none of which can belong to this deployment: its cluster does not
- * run, or it has no VM. Otherwise returns an empty list.
+ * Returns the listeners on this machine, none of which can belong to the VM that the state file records: its
+ * cluster does not run, or it has no VM. Otherwise returns an empty list.
  */
-async function findOtherListeners(files: DeploymentFiles, cluster: EmbeddedCluster): Promise<Listener[]> {
+async function checkOfAddress(
+  files: DeploymentFiles,
+  cluster: EmbeddedCluster,
+  { manifestPath }: EnvArguments,
+): Promise<AddressCheck> {
   const mayHaveVm = (await files.readKnownResources())?.hasVm === true;
-  return mayHaveVm && (await cluster.isRunning()) ? [] : readListeners();
+  const isRunning = await cluster.isRunning();
+  return {
+    listeners: mayHaveVm && isRunning ? [] : await readListeners(),
+    restorable: !mayHaveVm && isRunning ? resolve(manifestPath) : undefined,
+  };
 }
