@@ -131,10 +131,25 @@ function ofPod(pod: Pod | undefined): Pick<VmItem, 'state' | 'restarts' | 'node'
   const { podIP, podIPs } = pod?.status ?? {};
   return {
     state: stateOf(pod),
-    restarts: containersOf(pod).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    restarts: restartsOf(pod),
     node: pod?.spec.nodeName,
     addresses: podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]),
   };
+}
+
+/**
+ * Counts as kubectl's column RESTARTS: an init container that has ended counts only until all have ended,
+ * because the containers of a restarted pod would count twice.
+ */
+function restartsOf(pod: Pod | undefined): number {
+  const { initContainerStatuses: inits = [], containerStatuses = [], conditions } = pod?.status ?? {};
+  const sumOf = (statuses: readonly ContainerStatus[]): number =>
+    statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
+  if (conditions?.some(({ type, status }) => type === 'Initialized' && status === 'False') === true)
+    return sumOf(inits);
+  const isSidecar = ({ name }: ContainerStatus): boolean =>
+    pod?.spec.initContainers?.find((each) => each.name === name)?.restartPolicy === 'Always';
+  return sumOf([...inits.filter(isSidecar), ...containerStatuses]);
 }
 
 export const containersOf = (pod: Pod | undefined): readonly ContainerStatus[] => [
