@@ -175,10 +175,9 @@ async function connectTcp(host: string, port: number): Promise<void> {
 
 /** Returns the row about an embedded cluster that does not run. Undefined: it runs. */
 async function notRunning(installation: Installation): Promise<readonly Finding[] | undefined> {
-  const embedded = embeddedCluster(installation);
-  if (await embedded.isRunning()) return undefined;
+  if (await embeddedCluster(installation).isRunning()) return undefined;
   const requirement = { ...reachable, remedy: "'bosh-kubernetes up' starts it" };
-  return [unmet(requirement, wholeCluster, await embedded.describe())];
+  return [unmet(requirement, wholeCluster, 'the embedded cluster does not run')];
 }
 
 async function nodes(

@@ -12,6 +12,7 @@ import {
   restoreFlags,
   restoreUsage,
 } from '../args/state-arguments.ts';
+import { assertRunning } from '../cluster/embedded-cluster.ts';
 import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
 import { chooseKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
@@ -43,6 +44,7 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   const { installation, environment, terminal, secrets, signal } = context;
   const { kubeconfig: named } = parsed.kubernetes;
   const kubeconfig = await chooseKubeconfig(named, installation.clusterDirectory, environment);
+  if (kubeconfig.isEmbedded) await assertRunning(installation);
   // 'up' sets the same variables.
   const inputs = kubeconfig.isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
   const { varsStorePath } = inputs;
