@@ -71,7 +71,7 @@ const trialFlags = {
 
 export const doctorFlags = {
   ...clusterFlags,
-  kubeconfig: { ...clusterFlags.kubeconfig, help: "Default: like kubectl, else the embedded cluster's" },
+  kubeconfig: { ...clusterFlags.kubeconfig, help: 'Default: of kubectl, else the embedded one' },
   namespace: { type: 'string', value: 'NAME', help: 'Namespace of the VMs (default: bosh)' },
   'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks' },
   as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME' },
