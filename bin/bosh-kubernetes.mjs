@@ -26,7 +26,9 @@ const isOfHere =
 if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
   const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
   if (!existsSync(join(home, 'cluster'))) {
-    console.log(command === 'stop' ? 'Not running.' : 'Embedded cluster stopped; it was never started here.');
+    console.log(
+      command === 'stop' ? 'Not running.' : "There is no embedded cluster here; 'npm start' makes one.",
+    );
     process.exit(command === 'stop' ? 0 : 3);
   }
 }

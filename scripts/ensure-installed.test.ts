@@ -48,7 +48,7 @@ test('without a cluster, stop and status install nothing, unless status may be f
 
   for (const environment of [{}, other])
     assert.deepEqual(await run('stop', environment), [0, 'Not running.\n']);
-  assert.deepEqual(await run('status'), [3, 'Embedded cluster stopped; it was never started here.\n']);
+  assert.deepEqual(await run('status'), [3, "There is no embedded cluster here; 'npm start' makes one.\n"]);
   assert.deepEqual(await run('status', other), [1, '']);
 });
 

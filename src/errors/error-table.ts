@@ -150,7 +150,7 @@ export const errorTable = {
   // embedded cluster
   CLUSTER_UNSUPPORTED: cloudError('this machine lacks a feature that the pods of the embedded cluster need'),
   CLUSTER_START: cloudError(
-    'the embedded cluster did not start (its log has the cause), or belongs to another user',
+    'the embedded cluster did not start (its log has the cause), does not run, or belongs to another user',
   ),
   CLUSTER_STOP: cloudError('the embedded cluster did not stop in time, or belongs to another user'),
   CLUSTER_JOURNAL_CORRUPT: cloudError(

@@ -10,8 +10,8 @@ export interface BoshName {
   /** The id of the instance, which a director shows as `web/ID`. create-env has none. */
   readonly id: string | undefined;
   readonly group: string | undefined;
-  /** True if create-env made the object. */
-  readonly isOfCreateEnv: boolean;
+  /** True if create-env made the object, false if a director did; undefined if that is not known. */
+  readonly isOfCreateEnv: boolean | undefined;
 }
 
 /** Length at which a name is truncated. */
@@ -30,7 +30,7 @@ export function boshNameOf({ metadata: { annotations } }: KubernetesObject): Bos
     instance: group === undefined || index === undefined ? textOf(metadata, 'name') : `${group}/${index}`,
     id: textOf(metadata, 'id', 'instance_id'),
     group,
-    isOfCreateEnv: metadata['director'] === 'bosh-init',
+    isOfCreateEnv: metadata['director'] === undefined ? undefined : metadata['director'] === 'bosh-init',
   };
 }
 

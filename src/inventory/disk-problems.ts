@@ -2,7 +2,7 @@ import { annotation, label } from '../cpi/objects/labels.ts';
 import { lastVm } from '../cpi/disk/attach/attachment-record.ts';
 import { describePod } from '../kubernetes/describe-pod.ts';
 import { isPodReady } from '../kubernetes/types/pod.ts';
-import { fullName } from './bosh-name.ts';
+import { type BoshName, fullName } from './bosh-name.ts';
 import type { DiskItem, VmItem } from './inventory.ts';
 import { type Finding, type Problem, type Surroundings, lateMs } from './problem.ts';
 
@@ -133,11 +133,21 @@ function changeFindings({ claim }: DiskItem): Finding[] {
   ];
 }
 
-function unclaimedFinding({ unclaimed, vm, cid }: DiskItem): Finding | undefined {
+function unclaimedFinding({ unclaimed, vm, name }: DiskItem): Finding | undefined {
   if (!unclaimed || vm !== undefined) return undefined;
   return {
     problem: 'it was created and then neither attached nor described: its caller may have been killed',
-    next: `if no call is running, see docs/status.md: bosh-kubernetes orphans --delete, or kubectl delete pvc ${cid}`,
+    next: unclaimedAdvice(name),
     severity: 'info',
   };
+}
+
+function unclaimedAdvice({ isOfCreateEnv }: BoshName): string {
+  const orphans = 'bosh-kubernetes orphans shows whether it can be deleted (docs/status.md)';
+  if (isOfCreateEnv === false) return `if no call is running, ${orphans}`;
+  const createEnv =
+    'run up or create-env of its deployment again, which uses the disk if the state file records it';
+  return isOfCreateEnv === true
+    ? `${createEnv}; if it stays unclaimed, ${orphans}`
+    : `if create-env made it, ${createEnv}; otherwise ${orphans}`;
 }

@@ -176,7 +176,7 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
     'unclaimed disk',
     { claims: [claim({ labels: { ...kind('disk'), [label('unclaimed')]: 'true' } })] },
     /neither attached nor described/u,
-    /orphans --delete/u,
+    /^if create-env made it, run up or create-env .*; otherwise bosh-kubernetes orphans/u,
   ],
   ['lost disk', { claims: [claim({}, { status: { phase: 'Lost' } })] }, /volume does not exist/u, /backup/u],
   [
@@ -248,6 +248,56 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
     /resourcequota q/u,
   ],
 ];
+
+const ofDirector = (kindOf: string) => ({ ...kind(kindOf), [label('director-id')]: 'one' });
+const describedBy = (director: string) => ({
+  [label('metadata')]: JSON.stringify({ deployment: 'dep', job: 'web', index: 0, director }),
+});
+const createdSecret = {
+  metadata: {
+    ...{ name: 'vm-1', uid: 's', creationTimestamp: longAgo, labels: ofDirector('vm') },
+    annotations: { [label('creation')]: 'done' },
+  },
+};
+
+test('an unclaimed disk of create-env is left to the next create-env, and that of a director is not', () => {
+  const adviceFor = (director: string): Pick<Problem, 'name' | 'next'> | undefined => {
+    const labels = { ...ofDirector('disk'), [label('unclaimed')]: 'true' };
+    const described = claim({
+      name: 'disk-2',
+      labels: ofDirector('disk'),
+      annotations: describedBy(director),
+    });
+    return problemsOf({ claims: [claim({ labels }), described] })[0];
+  };
+
+  const { name, next = '' } = adviceFor('bosh-init') ?? {};
+  assert.equal(name, 'dep');
+  assert.match(next, /^run up or create-env .* uses the disk .*; if it stays unclaimed, .* orphans/u);
+  assert.match(adviceFor('lab')?.next ?? '', /^if no call is running, bosh-kubernetes orphans/u);
+});
+
+test('a VM without a pod has the name of its disk, and one next step: that of its creator', () => {
+  const problemFor = (director: string): Problem | undefined => {
+    const annotations = { ...describedBy(director), [label('attached-to')]: 'bosh/vm-1/pod-1' };
+    const disk = claim({ labels: ofDirector('disk'), annotations });
+    const found = problemsOf({ vmPods: [], vmSecrets: [createdSecret], claims: [disk] });
+    assert.equal(found.length, 1);
+    return found[0];
+  };
+
+  const ofCreateEnv = problemFor('bosh-init');
+  assert.equal(ofCreateEnv?.name, 'dep/web/0');
+  assert.match(ofCreateEnv?.next ?? '', /run up or create-env/u);
+  assert.doesNotMatch(ofCreateEnv?.next ?? '', /bosh |cloud-check/u);
+  assert.match(problemFor('lab')?.next ?? '', /^if no call is running, run bosh -d dep cloud-check/u);
+});
+
+test('a VM without a pod and without a disk has the creator of the others with its director id', () => {
+  const other = claim({ labels: ofDirector('disk'), annotations: describedBy('bosh-init') });
+  const [found] = problemsOf({ vmPods: [], vmSecrets: [createdSecret], claims: [other] });
+  assert.doesNotMatch(found?.next ?? '', /cloud-check/u);
+});
 
 test('each state that needs the operator is one problem with its next step', () => {
   for (const [name, lists, problem, next] of cases) {

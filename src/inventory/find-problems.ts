@@ -4,17 +4,25 @@ import type { Node } from '../kubernetes/types/node.ts';
 import { amountOf } from '../kubernetes/types/usage.ts';
 import { diskProblems } from './disk-problems.ts';
 import type { Inventory, SnapshotItem } from './inventory.ts';
+import { type JobsOfVm, jobsProblems } from './jobs-of-vm.ts';
 import type { ObjectLists } from './object-lists.ts';
 import { type Problem, type Surroundings, lateMs } from './problem.ts';
 import { vmProblems } from './vm-problems.ts';
 
 /** Returns the problems, errors first. Decides without requests. */
-export function findProblems(inventory: Inventory, lists: ObjectLists, now: number): Problem[] {
+export function findProblems(
+  inventory: Inventory,
+  lists: ObjectLists,
+  now: number,
+  jobs?: JobsOfVm,
+): Problem[] {
   const surroundings = surroundingsOf(lists, now);
   const vmOf = new Map(inventory.vms.map((vm) => [vm.cid, vm]));
+  const asked = vmOf.get(jobs?.vm ?? '');
   const problems = [
     ...nodeProblems(inventory, surroundings),
     ...inventory.vms.flatMap((vm) => vmProblems(vm, surroundings)),
+    ...(jobs === undefined || asked === undefined ? [] : jobsProblems(asked, jobs)),
     ...inventory.disks.flatMap((disk) => diskProblems(disk, vmOf, surroundings)),
     ...inventory.snapshots.flatMap((snapshot) => snapshotProblems(snapshot, surroundings)),
     ...inventory.networks

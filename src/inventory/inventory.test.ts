@@ -10,7 +10,7 @@ import { namespaces, persistentVolumeClaims, pods } from '../kubernetes/resource
 import { plannedPod } from '../cpi/testing/planned-pod.ts';
 import { findProblems } from './find-problems.ts';
 import { type Inventory, takeInventory } from './inventory.ts';
-import { readLists, statusLists } from './object-lists.ts';
+import { asObjectLists, readLists, statusLists } from './object-lists.ts';
 
 const take = async (api: LocalApi, vms: string, disks = vms): Promise<Inventory> =>
   takeInventory(await readLists(api, { vms, disks }, statusLists));
@@ -97,4 +97,26 @@ test('only a VM of an earlier CPI version is listed as one to recreate', async (
   );
   assert.match(problems[0]?.problem ?? '', /earlier version of the CPI/u);
   assert.match(problems[0]?.next ?? '', /--recreate/u);
+});
+
+test('restarts are counted as kubectl does', () => {
+  const status = (name: string, restartCount: number) => ({ name, restartCount });
+  const restartsOf = (isInitialized: boolean): number | undefined => {
+    const pod = {
+      metadata: { name: 'vm-1', labels: { [label('kind')]: 'vm' } },
+      spec: {
+        initContainers: [{ name: 'prepare' }, { name: 'mesh', restartPolicy: 'Always' }],
+        containers: [{ name: 'vm' }],
+      },
+      status: {
+        initContainerStatuses: [status('prepare', 2), status('mesh', 5)],
+        containerStatuses: [status('vm', 1)],
+        conditions: [{ type: 'Initialized', status: isInitialized ? 'True' : 'False' }],
+      },
+    };
+    return takeInventory(asObjectLists({ vmPods: [pod] })).vms[0]?.restarts;
+  };
+
+  assert.equal(restartsOf(true), 6);
+  assert.equal(restartsOf(false), 7);
 });

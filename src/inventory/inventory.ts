@@ -1,3 +1,4 @@
+import { lastVm } from '../cpi/disk/attach/attachment-record.ts';
 import { label } from '../cpi/objects/labels.ts';
 import { recordedDiskCids } from '../cpi/vm/recorded-pod.ts';
 import type { VmSecret } from '../cpi/vm/vms.ts';
@@ -5,6 +6,7 @@ import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import { type ContainerStatus, type Pod, isPodReady } from '../kubernetes/types/pod.ts';
 import type { PersistentVolumeClaim, VolumeSnapshot } from '../kubernetes/types/storage.ts';
 import { type BoshName, boshNameOf } from './bosh-name.ts';
+import { findOwners, type Owners } from './owners.ts';
 import { formatSize, isKind, labelOf, recordOf } from './managed-objects.ts';
 import type { ObjectLists } from './object-lists.ts';
 
@@ -69,16 +71,20 @@ export interface Inventory {
 
 /** Joins the objects of the cluster to VMs, disks, snapshots and networks, sorted by their names. */
 export function takeInventory(lists: ObjectLists): Inventory {
+  const owners = findOwners(lists);
   const attachmentPods = (lists.diskPods ?? []).filter(isKind('attachment'));
   const vms = findVms(
     lists,
     Map.groupBy(attachmentPods, (pod) => labelOf(pod, label.vmId)),
+    owners,
   );
   const attachmentsOfDisk = Map.groupBy(attachmentPods, (pod) => labelOf(pod, label.diskId));
   const vmOfDisk = new Map(vms.flatMap(({ cid, disks }) => disks.map((disk) => [disk, cid] as const)));
   return {
     vms: sortByName(vms),
-    disks: sortByName((lists.claims ?? []).map((claim) => toDisk(claim, vmOfDisk, attachmentsOfDisk))),
+    disks: sortByName(
+      (lists.claims ?? []).map((claim) => toDisk(claim, { owners, vmOfDisk, attachmentsOfDisk })),
+    ),
     snapshots: sortByName((lists.snapshots ?? []).filter(isKind('snapshot')).map(toSnapshot)),
     networks: [
       ...(lists.policies ?? []).map((object) => toNetwork(object, 'policy')),
@@ -103,23 +109,29 @@ const collator = new Intl.Collator('en', { numeric: true });
 
 /** Without the right to list pods no VM is known: a VM that has a pod would look like one without. */
 function findVms(
-  { vmPods, vmSecrets }: ObjectLists,
+  { vmPods, vmSecrets, claims }: ObjectLists,
   attachmentsOfVm: ReadonlyMap<string | undefined, readonly Pod[]>,
+  owners: Owners,
 ): VmItem[] {
   if (vmPods === undefined) return [];
   const podOf = new Map(vmPods.filter(isKind('vm')).map((pod) => [pod.metadata.name, pod]));
   const secretOf = new Map(
     (vmSecrets ?? []).filter(isKind('vm')).map((secret) => [secret.metadata.name, secret]),
   );
+  const diskOf = new Map(
+    (claims ?? []).map((claim) => [labelOf(claim, label.vmId) ?? lastVm(claim)?.cid, claim]),
+  );
   return [...new Set([...podOf.keys(), ...secretOf.keys()])].map((cid) => {
     const pod = podOf.get(cid);
     const secret = secretOf.get(cid);
     const attached = (attachmentsOfVm.get(cid) ?? []).map((each) => labelOf(each, label.diskId) ?? '');
     const owner = secret ?? pod;
+    // Without its pod and its record, only the VM's disk knows its name.
+    const described = pod ?? (secret && recordOf(secret)) ?? diskOf.get(cid) ?? { metadata: { name: cid } };
     return {
       ...ofPod(pod),
       ...{ cid, pod, secret },
-      name: boshNameOf(pod ?? (secret && recordOf(secret)) ?? secret ?? { metadata: { name: cid } }),
+      name: withOwner(boshNameOf(described), owner && owners.get(labelOf(owner, label.directorId))),
       disks: [...attached, ...(pod === undefined ? [] : recordedDiskCids(pod))],
       createdAt: (pod ?? secret)?.metadata.creationTimestamp ?? '',
       agentId: owner && labelOf(owner, label.agentId),
@@ -127,14 +139,35 @@ function findVms(
   });
 }
 
+/** An object without metadata has the same creator as the others with its director id. */
+const withOwner = (name: BoshName, owner: BoshName | undefined): BoshName => ({
+  ...name,
+  isOfCreateEnv: name.isOfCreateEnv ?? owner?.isOfCreateEnv,
+});
+
 function ofPod(pod: Pod | undefined): Pick<VmItem, 'state' | 'restarts' | 'node' | 'addresses'> {
   const { podIP, podIPs } = pod?.status ?? {};
   return {
     state: stateOf(pod),
-    restarts: containersOf(pod).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    restarts: restartsOf(pod),
     node: pod?.spec.nodeName,
     addresses: podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]),
   };
+}
+
+/**
+ * Counts as kubectl's column RESTARTS: an init container that has ended counts only until all have ended,
+ * because the containers of a restarted pod would count twice.
+ */
+function restartsOf(pod: Pod | undefined): number {
+  const { initContainerStatuses: inits = [], containerStatuses = [], conditions } = pod?.status ?? {};
+  const sumOf = (statuses: readonly ContainerStatus[]): number =>
+    statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
+  if (conditions?.some(({ type, status }) => type === 'Initialized' && status === 'False') === true)
+    return sumOf(inits);
+  const isSidecar = ({ name }: ContainerStatus): boolean =>
+    pod?.spec.initContainers?.find((each) => each.name === name)?.restartPolicy === 'Always';
+  return sumOf([...inits.filter(isSidecar), ...containerStatuses]);
 }
 
 export const containersOf = (pod: Pod | undefined): readonly ContainerStatus[] => [
@@ -154,15 +187,20 @@ function stateOf(pod: Pod | undefined): string {
   return phase === 'Running' && !isPodReady(pod) ? 'Not ready' : phase;
 }
 
+interface DiskSurroundings {
+  readonly owners: Owners;
+  readonly vmOfDisk: ReadonlyMap<string, string>;
+  readonly attachmentsOfDisk: ReadonlyMap<string | undefined, readonly Stored<Pod>[]>;
+}
+
 function toDisk(
   claim: Stored<PersistentVolumeClaim>,
-  vmOfDisk: ReadonlyMap<string, string>,
-  attachmentsOfDisk: ReadonlyMap<string | undefined, readonly Stored<Pod>[]>,
+  { owners, vmOfDisk, attachmentsOfDisk }: DiskSurroundings,
 ): DiskItem {
   const { name: cid, deletionTimestamp, creationTimestamp, labels } = claim.metadata;
   return {
     cid,
-    name: boshNameOf(claim),
+    name: diskName(claim, owners.get(labelOf(claim, label.directorId))),
     state: deletionTimestamp === undefined ? (claim.status?.phase ?? 'Pending') : 'Terminating',
     size:
       formatSize(claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage']) ?? '-',
@@ -173,6 +211,12 @@ function toDisk(
     createdAt: creationTimestamp ?? '',
     claim,
   };
+}
+
+function diskName(claim: KubernetesObject, owner: BoshName | undefined): BoshName {
+  const name = withOwner(boshNameOf(claim), owner);
+  // With create-env, each deployment has a director id of its own.
+  return owner?.isOfCreateEnv === true ? { ...name, deployment: name.deployment ?? owner.deployment } : name;
 }
 
 function toSnapshot(snapshot: Stored<VolumeSnapshot>): SnapshotItem {

@@ -3,7 +3,7 @@ import { vmScriptsVersion } from '../bosh/object-labels.ts';
 import type { Stored } from '../kubernetes/object.ts';
 import { type ContainerStatus, type Pod, isPodReady, isTerminal } from '../kubernetes/types/pod.ts';
 import { shellWord } from '../platform/shell-word.ts';
-import { fullName } from './bosh-name.ts';
+import { type BoshName, fullName } from './bosh-name.ts';
 import { type VmItem, containersOf } from './inventory.ts';
 import { type Finding, type Problem, type Surroundings, lateMs } from './problem.ts';
 
@@ -21,7 +21,8 @@ export function vmProblems(vm: VmItem, surroundings: Surroundings): Problem[] {
 
 /** Returns how to recreate the VM: by create-env or by its director. */
 function recreateCommand({ name: { deployment, group, id, isOfCreateEnv } }: VmItem): string {
-  if (isOfCreateEnv || deployment === undefined)
+  if (isOfCreateEnv === true) return 'up --recreate or create-env --recreate';
+  if (deployment === undefined)
     return 'up --recreate or create-env --recreate, or bosh recreate if a director created it';
   const instance = group === undefined ? '' : ` ${shellWord(id === undefined ? group : `${group}/${id}`)}`;
   return `bosh -d ${shellWord(deployment)} recreate${instance}`;
@@ -41,8 +42,15 @@ function creationFinding(vm: VmItem, surroundings: Surroundings): Finding | unde
   if (pod !== undefined || !isCreated) return undefined;
   return {
     problem: 'its pod does not exist: it was deleted outside of BOSH, or a call of the CPI is recreating it',
-    next: `if no call is running, recreate it: ${name.isOfCreateEnv ? 'up or create-env' : 'bosh cloud-check'}`,
+    next: `if no call is running, ${repairCommand(name)}`,
   };
+}
+
+function repairCommand({ deployment, isOfCreateEnv }: BoshName): string {
+  const createEnv = 'run up or create-env, which creates the VM again with its disk';
+  if (isOfCreateEnv === true) return createEnv;
+  if (isOfCreateEnv === undefined) return `${createEnv}, or bosh cloud-check if a director created it`;
+  return `run bosh ${deployment === undefined ? '' : `-d ${shellWord(deployment)} `}cloud-check, which creates the VM again`;
 }
 
 function podFinding(vm: VmItem, surroundings: Surroundings): Finding | undefined {

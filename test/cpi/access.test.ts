@@ -233,7 +233,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const attached = await ask('attach_disk', ['vm-1', disk], config);
       assert.match(attached.error?.message ?? '', /'disk-[^']*' is in context 'a:east'/u);
       const unknown = await ask('has_disk', ['west:disk-1'], config);
-      assert.match(unknown.error?.message ?? '', /"west", which is not in contexts/u);
+      assert.match(unknown.error?.message ?? '', /there is no context "west"; name one of its contexts: /u);
     });
 
     test('the cids of a VM in a context, its disks and its snapshot name the context', async (t) => {

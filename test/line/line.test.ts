@@ -54,7 +54,7 @@ for (const uid of users) {
 
       assert.deepEqual([stopped.exitCode, status.exitCode], [0, 3]);
       assert.match(stopped.stdout, /^Not running\.$/m);
-      assert.match(status.stdout, /^Embedded cluster stopped; /m);
+      assert.match(status.stdout, /^There is no embedded cluster here; 'npm start' makes one\.$/m);
       assert.doesNotMatch(stopped.stderr + status.stderr, /Installing/);
     });
 

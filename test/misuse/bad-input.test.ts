@@ -81,7 +81,7 @@ for (const [archive, indent] of [
   const url = new RegExp(`file:.*${archive}`);
 
   test(`the error for a missing, truncated or different ${archive} names file and digest`, async () => {
-    const missing = `Cannot read '${join(root, 'dist', 'nothing.tgz')}': ENOENT`;
+    const missing = `Cannot read '${join(root, 'dist', 'nothing.tgz')}': it does not exist`;
     await edit(archive, 'nothing.tgz');
     assertRefused(await line.createEnv(), missing, '[FILE_NOT_FOUND]');
     await edit(archive, `nothing.tgz\n${indent}sha1: ${'0'.repeat(40)}`);

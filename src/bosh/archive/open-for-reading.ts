@@ -57,9 +57,8 @@ export function fileNotFound(path: string, error: unknown, expected?: string): P
   const code = errorCodeOf(error);
   if (!unreadable.includes(code)) return undefined;
   const digest = expected === undefined ? '' : `, expected ${expected}`;
-  return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': ${String(code)}${digest}`, {
-    cause: error,
-  });
+  const reason = code === 'ENOENT' ? 'it does not exist' : String(code);
+  return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': ${reason}${digest}`, { cause: error });
 }
 
 function errorCodeOf(error: unknown): unknown {

@@ -10,7 +10,7 @@ import { expandHome, invalidArguments, parseFlags, type InvalidArguments } from 
 const purposes = ['cloud-foundry'] as const;
 
 interface ClusterArguments {
-  /** Undefined: chosen like kubectl. */
+  /** Undefined: chosen like kubectl, or that of the embedded cluster. */
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   /** The namespace of the VMs. */
@@ -71,6 +71,7 @@ const trialFlags = {
 
 export const doctorFlags = {
   ...clusterFlags,
+  kubeconfig: { ...clusterFlags.kubeconfig, help: 'Default: of kubectl, else the embedded one' },
   namespace: { type: 'string', value: 'NAME', help: 'Namespace of the VMs (default: bosh)' },
   'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks' },
   as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME' },

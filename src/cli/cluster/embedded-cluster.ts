@@ -64,9 +64,21 @@ export function embeddedCluster(installation: Installation): EmbeddedCluster {
     async describe() {
       const { state } = await daemonStatus(clusterDirectory);
       const missing = describeMissingCluster(installation);
-      return `Embedded cluster ${state}; ${missing ?? `kubeconfig: ${kubeconfigPath(clusterDirectory)}`}`;
+      if (missing !== undefined) return `T${missing.slice(1)}; 'bosh-kubernetes up' makes one here`;
+      const next = {
+        stopped: "'bosh-kubernetes up' starts it; ",
+        'not ready': "'bosh-kubernetes up' waits for it; ",
+        running: '',
+      }[state];
+      return `Embedded cluster ${state}; ${next}kubeconfig: ${kubeconfigPath(clusterDirectory)}`;
     },
   };
+}
+
+/** Rejects with CLUSTER_START, which names the next step, if the embedded cluster does not run. */
+export async function assertRunning(installation: Installation): Promise<void> {
+  const cluster = embeddedCluster(installation);
+  if (!(await cluster.isRunning())) throw new ProductError('CLUSTER_START', await cluster.describe());
 }
 
 /**

@@ -4,12 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve, delimiter } from 'node:path';
 import { checkOwner } from '../../../embedded-cluster/index.ts';
 import type { ClusterIdentity } from '../../deploy/state/recorded-cluster.ts';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../../errors/redact/secret-strings.ts';
+import { oneLine } from '../../errors/text.ts';
 import { issuedCredentials, type Access } from '../../kubernetes/access/access.ts';
 import { type KubernetesApi, ifAllowed } from '../../kubernetes/api.ts';
 import { secretsOfKubeconfig } from '../../kubernetes/access/kubeconfig-secrets.ts';
-import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
+import { currentContextOf, loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import { openTransport } from '../../kubernetes/client/open-transport.ts';
 import { namespaces } from '../../kubernetes/resources.ts';
 import { RestApi } from '../../kubernetes/client/rest-api.ts';
@@ -50,7 +51,10 @@ export async function withKubernetes<T>(
 ): Promise<T> {
   const text = await readKubeconfig(kubeconfig);
   onSecrets(secretStrings(await secretsOfKubeconfig(text)));
-  const access = await loadAccess(text, { directory: dirname(resolve(kubeconfig)), environment, context });
+  const directory = dirname(resolve(kubeconfig));
+  const access = await loadAccess(text, { directory, environment, context }).catch((error: unknown) => {
+    throw isProductError(error, 'INVALID_CONFIG') ? withFile(error, kubeconfig) : error;
+  });
   onSecrets([...secretStrings({ key: access.key }), ...urlPasswords(access.proxy)]);
   const transport = await openTransport(access);
   const close = (): void => transport.close();
@@ -65,6 +69,14 @@ export async function withKubernetes<T>(
     // The action may report the aborted requests as its result.
     signal?.throwIfAborted();
   }
+}
+
+function withFile({ message, cause }: ProductError, kubeconfig: string): ProductError {
+  return new ProductError(
+    'INVALID_CONFIG',
+    `Kubeconfig '${kubeconfig}': ${message.replace(/^kubeconfig: /u, '')}`,
+    { cause },
+  );
 }
 
 async function readKubeconfig(path: string): Promise<string> {
@@ -123,6 +135,18 @@ export function environmentKubeconfig(
       'KUBECONFIG names several files, which are not merged: name one with --kubeconfig, for example the output of kubectl config view --raw',
     );
   return present[0] ?? files[0];
+}
+
+/** Returns a line that tells which cluster a command has chosen. */
+export async function describeChoice(
+  { path, isEmbedded }: ChosenKubeconfig,
+  { server }: Access,
+  context: string | undefined,
+): Promise<string> {
+  const name = context ?? (await currentContextOf(await readKubeconfig(path))) ?? '';
+  return oneLine(
+    `${isEmbedded ? 'Embedded cluster' : 'Cluster'} ${server}, by the context '${name}' of the kubeconfig '${path}'`,
+  );
 }
 
 /** Identifies the cluster of a kubeconfig without a request to it. */

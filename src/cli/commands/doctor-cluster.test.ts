@@ -79,10 +79,17 @@ test('a healthy cluster passes without a change, and the kubeconfig of the embed
   const { exitCode, out, errors } = await run();
   assert.equal(exitCode, 0, errors.join());
   assert.deepEqual(results(out), healthy);
+  const [line, blank] = out.split('\n');
+  assert.match(
+    line ?? '',
+    /^Cluster https:\/\/127\.0\.0\.1:\d+, by the context '[^']+' of the kubeconfig '.*\/kubeconfig'$/u,
+  );
+  assert.equal(blank, '');
   assert.deepEqual((await cluster.api.list(pods)).items, []);
   await mkdir(clusterDirectory);
   await writeFile(join(clusterDirectory, 'kubeconfig'), await readFile(kubeconfig), { mode: 0o600 });
   const embedded = await run([]);
+  assert.match(embedded.out, /^Embedded cluster https:.* of the kubeconfig '.*\/embedded\/kubeconfig'\n/u);
   assert.match(embedded.out, /^cluster +Fixed addresses +ok +by the embedded cluster$/mu);
   await assert.rejects(run(['--try', '--stemcell', 'none.tgz']), { code: 'NOT_SUPPORTED' });
 });
@@ -139,7 +146,7 @@ test('the one row about an embedded cluster that is stopped names the command th
   for (const args of [[], ['--kubeconfig', embedded]]) {
     const { exitCode, out } = await run(args);
     assert.equal(exitCode, 1);
-    assert.match(out, /^cluster +Kubernetes API +failed +Embedded cluster stopped; kubeconfig: /mu);
+    assert.match(out, /^cluster +Kubernetes API +failed +the embedded cluster does not run$/mu);
     assert.match(out, /\n  'bosh-kubernetes up' starts it\n$/u);
     assert.doesNotMatch(out, /ECONNREFUSED/u);
   }
@@ -152,13 +159,36 @@ test('a file of $KUBECONFIG that does not exist is an error, also if there is an
   const environment = { KUBECONFIG: `${kubeconfig}-2` };
   await assert.rejects(run([], { environment }), {
     code: 'FILE_NOT_FOUND',
-    message: /kubeconfig-2' cannot/u,
+    message:
+      /^There is no kubeconfig '.*kubeconfig-2'; name the cluster with --kubeconfig or KUBECONFIG, .* up'$/u,
   });
   await writeFile(environment.KUBECONFIG, '');
   const several = { KUBECONFIG: `${kubeconfig}:${environment.KUBECONFIG}` };
   await assert.rejects(run([], { environment: several }), { code: 'INVALID_ARGUMENT' });
   const named = await run(['--kubeconfig', kubeconfig], { environment: several });
   assert.deepEqual(results(named.out), healthy);
+});
+
+test('without any kubeconfig, the error names the ways to choose a cluster', async (t) => {
+  const { run } = await setting(t);
+  await assert.rejects(run([]), {
+    code: 'FILE_NOT_FOUND',
+    message: /^There is no kubeconfig '\/nonexistent\/\.kube\/config'; name the cluster with --kubeconfig/u,
+  });
+});
+
+test('an unknown context and a broken kubeconfig are named with the file', async (t) => {
+  const { kubeconfig, run } = await setting(t);
+  const { contexts } = parse(await readFile(kubeconfig, 'utf8')) as { contexts: { name: string }[] };
+  await assert.rejects(run(['--kubeconfig', kubeconfig, '--context', 'nope']), {
+    code: 'INVALID_CONFIG',
+    message: `Kubeconfig '${kubeconfig}': there is no context "nope"; name one of its contexts: ${JSON.stringify(contexts[0]?.name)}`,
+  });
+  await writeFile(kubeconfig, 'clusters: [');
+  await assert.rejects(run(), {
+    code: 'INVALID_CONFIG',
+    message: /^Kubeconfig '.*\/kubeconfig': the text is not YAML, line /,
+  });
 });
 
 test('--try refuses a copy of the kubeconfig of the embedded cluster, and makes nothing', async (t) => {

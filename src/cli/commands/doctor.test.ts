@@ -71,7 +71,7 @@ test('every node has its rows; a closed one is a warning; no pod stays, also not
   await cluster.api.create<Pod>(pods, probePod(request));
   const { exitCode, out, errors } = await run();
   assert.equal(exitCode, 0, errors.join());
-  assert.match(out, /^Subject +Check +Result +Detail\n/u);
+  assert.match(out, /^Cluster https:.*\n\nSubject +Check +Result +Detail\n/u);
   assert.match(out, /^node-1 +Link veth +ok +it works$/mu);
   assert.match(
     out,
@@ -116,7 +116,8 @@ test('a failed check gives exit code 1, and --json has every row', async (t) => 
       'load the module overlay on the node (modprobe overlay)',
     ]),
   );
-  assert.match(Lines[0] ?? '', /^2 of \d+ checks failed$/u);
+  assert.match(Lines[0] ?? '', /^Cluster https:/u);
+  assert.match(Lines[1] ?? '', /^2 of \d+ checks failed$/u);
   assert.deepEqual(await probes(), []);
 });
 
@@ -202,11 +203,12 @@ test('bad arguments, a heavy stemcell and the embedded cluster are refused befor
   await assert.rejects(run(...all, '--namespace', 'A_b'), invalid(/not a valid name of a namespace/u));
   await assert.rejects(run(...all, '--needs', 'ipv6'), invalid(/--needs 'ipv6' must be one of: vxlan, vol/u));
   await assert.rejects(run(...all, '--image-pull-secret', 'A_b'), invalid(/not a valid name of a Secret/u));
-  await assert.rejects(run(...all), { code: 'FILE_NOT_FOUND' });
+  const kubeconfig = join(scratch, 'config');
+  await assert.rejects(run(...all, '--kubeconfig', kubeconfig), { code: 'FILE_NOT_FOUND', message: /none/u });
   const heavy = join(scratch, 'heavy.tgz');
   const cloudProperties = { image_reference: null };
   await packLightStemcell({ ...light, cloudProperties }, heavy);
-  await assert.rejects(run('--with', 'cloud-foundry', '--stemcell', heavy), {
+  await assert.rejects(run('--with', 'cloud-foundry', '--stemcell', heavy, '--kubeconfig', kubeconfig), {
     code: 'STEMCELL_INVALID',
     message: /is heavy/u,
   });

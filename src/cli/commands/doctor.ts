@@ -24,6 +24,7 @@ import {
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import {
   type ChosenKubeconfig,
+  describeChoice,
   embeddedKubeconfig,
   environmentKubeconfig,
   kubeconfigPath,
@@ -90,6 +91,11 @@ async function chooseCluster(
     named ??
     environmentKubeconfig(environment) ??
     (existsSync(embedded) && !existsSync(usual) ? embedded : usual);
+  if (named === undefined && !existsSync(path))
+    throw new ProductError(
+      'FILE_NOT_FOUND',
+      `There is no kubeconfig '${path}'; name the cluster with --kubeconfig or KUBECONFIG, or start the embedded one: 'bosh-kubernetes up'`,
+    );
   return resolve(path) === embedded
     ? embeddedKubeconfig(clusterDirectory)
     : { path: resolve(path), isEmbedded: false };
@@ -106,18 +112,27 @@ async function cluster(
   connect: typeof withKubernetes,
 ): Promise<readonly Finding[]> {
   const { installation, environment, secrets, signal, terminal } = context;
-  const { path: kubeconfig, isEmbedded: isKnown } = await chooseCluster(request.kubeconfig, context);
+  const choice = await chooseCluster(request.kubeconfig, context);
+  const { path: kubeconfig, isEmbedded: isKnown } = choice;
   if (isKnown && request.trial !== undefined) throw noImages('doctor --try');
   const image = await readTrialImage(request);
   const access = { environment, context: request.context, onSecrets: secrets.add };
   const examined = { ...request, root: installation.root };
-  const { findings, facts } = await interruptible(
+  const { findings, facts, chosen } = await interruptible(
     withLiveProgress(terminal, 'Examining the cluster', () =>
-      connect(kubeconfig, (api) => examineCluster(api, examined, systemClock), { ...access, signal }),
+      connect(
+        kubeconfig,
+        async (api, login) => ({
+          ...(await examineCluster(api, examined, systemClock)),
+          chosen: await describeChoice(choice, login, request.context),
+        }),
+        { ...access, signal },
+      ),
     ),
     signal,
     { result: 'The cluster was not examined, and nothing was changed', next: 'run the same command again' },
   );
+  terminal.out(`${chosen}\n\n`);
   if (facts === undefined && isKnown) return (await notRunning(installation)) ?? findings;
   if (request.trial === undefined || image === undefined || facts === undefined) return findings;
   // With a copy of its kubeconfig.
@@ -160,10 +175,9 @@ async function connectTcp(host: string, port: number): Promise<void> {
 
 /** Returns the row about an embedded cluster that does not run. Undefined: it runs. */
 async function notRunning(installation: Installation): Promise<readonly Finding[] | undefined> {
-  const embedded = embeddedCluster(installation);
-  if (await embedded.isRunning()) return undefined;
+  if (await embeddedCluster(installation).isRunning()) return undefined;
   const requirement = { ...reachable, remedy: "'bosh-kubernetes up' starts it" };
-  return [unmet(requirement, wholeCluster, await embedded.describe())];
+  return [unmet(requirement, wholeCluster, 'the embedded cluster does not run')];
 }
 
 async function nodes(
@@ -173,7 +187,8 @@ async function nodes(
 ): Promise<readonly Finding[]> {
   const { namespace, imagePullSecrets, parts } = request;
   const { terminal, secrets, environment, signal } = context;
-  const { path: kubeconfig, isEmbedded: isKnown } = await chooseCluster(request.kubeconfig, context);
+  const choice = await chooseCluster(request.kubeconfig, context);
+  const { path: kubeconfig, isEmbedded: isKnown } = choice;
   if (isKnown) throw noImages('a Diego cell');
   const stemcell = await readStemcellImage(request.stemcell);
   const work = withLiveProgress(terminal, 'Examining the nodes', () =>
@@ -182,7 +197,7 @@ async function nodes(
       async (api, access) => {
         // With a copy of its kubeconfig.
         if (isEmbedded({ version: await ifAllowed(api.version()) })) throw noImages('a Diego cell');
-        return examineNodes(
+        const findings = await examineNodes(
           { ...stemcell, namespace, imagePullSecrets, parts },
           {
             ...{ api, clock: systemClock, signal, onProgress: (line) => terminal.error(line) },
@@ -190,14 +205,17 @@ async function nodes(
               runScript(access, { namespace, pod, container, command, deadlineMs: 30_000 }),
           },
         );
+        return { findings, chosen: await describeChoice(choice, access, request.context) };
       },
       { environment, context: request.context, onSecrets: secrets.add },
     ),
   );
-  return interruptible(work, signal, {
+  const { findings, chosen } = await interruptible(work, signal, {
     result: 'The nodes were not examined, and the pods were removed',
     next: 'the same command starts again',
   });
+  terminal.out(`${chosen}\n\n`);
+  return findings;
 }
 
 const noImages = (what: string): ProductError =>

@@ -13,6 +13,7 @@ import {
   restoreFlags,
   restoreUsage,
 } from '../args/state-arguments.ts';
+import { assertRunning } from '../cluster/embedded-cluster.ts';
 import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
 import { chooseKubeconfig, identifyCluster, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
 import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
@@ -46,6 +47,7 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   const kubeconfig = await chooseKubeconfig(named, installation.clusterDirectory, environment);
   const embedded = resolve(kubeconfigPath(installation.clusterDirectory));
   const isEmbedded = kubeconfig.isEmbedded || resolve(kubeconfig.path) === embedded;
+  if (isEmbedded) await assertRunning(installation);
   // 'up' sets the same variables.
   const inputs = isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
   const { varsStorePath } = inputs;

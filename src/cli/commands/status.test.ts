@@ -14,6 +14,7 @@ import { useAccount } from '../testing/director-setting.ts';
 import { recordOutput } from '../testing/record-output.ts';
 import { cluster as clusterCommand } from './cluster.ts';
 import { orphans } from './orphans.ts';
+import { state } from './state.ts';
 import { status } from './status.ts';
 
 test('status fails with an error if the recorded VM of the manifest is not in the cluster', async (t) => {
@@ -109,6 +110,30 @@ test('status and orphans reject flags that contradict each other', async () => {
   await rejects(status.run(['--watch'], json), /leave out --watch/u);
   await rejects(orphans.run(['--delete', '--force'], context), /--delete needs --state or --director-json/u);
   await rejects(orphans.run(['--force'], context), /--force is only for --delete/u);
+});
+
+test('status and state restore on a cluster that is absent or stopped say in one sentence what to do', async (t) => {
+  const clusterDirectory = join(await scratchDirectory(t), '.bosh-kubernetes', 'cluster');
+  const installation = { clusterDirectory } as Installation;
+  const showStatus = async (): Promise<string> => {
+    const output = recordOutput();
+    assert.equal(await status.run([], { ...output.context, installation }), 3);
+    return output.out;
+  };
+  const refusal = (message: RegExp) =>
+    assert.rejects(state.run(['restore', 'm.yml'], { ...recordOutput().context, installation }), {
+      code: 'CLUSTER_START',
+      message,
+    });
+
+  const absent = /^There is no cluster in '.*': run this in .*; 'bosh-kubernetes up' makes one here\n?$/u;
+  assert.match(await showStatus(), absent);
+  await refusal(absent);
+
+  await mkdir(clusterDirectory, { recursive: true });
+  const stopped = /^Embedded cluster stopped; 'bosh-kubernetes up' starts it; kubeconfig: .*\n?$/u;
+  assert.match(await showStatus(), stopped);
+  await refusal(stopped);
 });
 
 test('orphans and cluster kubeconfig name the directory of up if there is no cluster here', async (t) => {

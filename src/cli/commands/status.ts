@@ -17,7 +17,8 @@ import {
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
-import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
+import { type ChosenKubeconfig, chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
+import { readJobs } from '../cluster/read-jobs.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
 import { isComplete, statusLines, statusNotes, statusTables } from '../inventory/status-tables.ts';
@@ -59,7 +60,7 @@ export const status: Command = {
       await watchCluster(chosen.path, values, context);
       return 0;
     }
-    const isShown = await showCluster(chosen.path, values, context);
+    const isShown = await showCluster(chosen, { values, deployment }, context);
     const isDeployed =
       deployment === undefined || (await checkDeployment(deployment, chosen.path, values, context));
     return isShown && isDeployed ? 0 : 1;
@@ -88,10 +89,12 @@ async function watchCluster(
 
 /** Shows the cluster once. Returns false if objects may be missing because the account may not list them. */
 async function showCluster(
-  kubeconfig: string,
-  values: StatusArguments,
-  { terminal, secrets, environment, signal }: CommandContext,
+  { path: kubeconfig, isEmbedded }: ChosenKubeconfig,
+  { values, deployment }: { readonly values: StatusArguments; readonly deployment: Deployment | undefined },
+  context: CommandContext,
 ): Promise<boolean> {
+  const { terminal, secrets, environment, signal } = context;
+  const { manifestPath } = values;
   const clock = systemClock;
   const reading = withLiveProgress(terminal, 'Reading the cluster', () =>
     withKubernetes(
@@ -100,7 +103,12 @@ async function showCluster(
         const namespaces = namespacesOf(values, access);
         const lists = await readLists(api, namespaces, statusLists);
         const unknown = await findUnknownNamespaces(api, namespaces, lists);
-        return toStatusView(lists, unknown, clock.now() + clockDifference(api, clock));
+        const now = clock.now() + clockDifference(api, clock);
+        if (!isEmbedded || deployment === undefined || manifestPath === undefined)
+          return toStatusView(lists, unknown, now);
+        const vms = (lists.vmPods ?? []).map(({ metadata }) => metadata.name);
+        const jobs = await readJobs(manifestPath, { files: deployment.files, vms }, context);
+        return toStatusView(lists, unknown, now, jobs);
       },
       { environment, onSecrets: secrets.add, signal },
     ),

@@ -49,7 +49,7 @@ test('on a terminal that is narrower than the most important columns, each is a 
   const view = { inventory, problems: [], unread: [], unknownNamespaces: [], now: 0 };
   assert.deepEqual(statusLines(view, { width: 40, details: false }).slice(0, 3), [
     'Instance  a-long-deployment/postgres/0',
-    'State     ImagePullBackOff',
+    'Pod       ImagePullBackOff',
     '',
   ]);
 });

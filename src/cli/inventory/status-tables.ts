@@ -1,6 +1,7 @@
 import type { Problem } from '../../inventory/problem.ts';
 import type { DiskItem, Inventory, NetworkItem, SnapshotItem, VmItem } from '../../inventory/inventory.ts';
 import { fullName } from '../../inventory/bosh-name.ts';
+import type { JobsOfVm } from '../../inventory/jobs-of-vm.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
 import { oneLine } from '../../errors/text.ts';
 import { type Cell, type OutputTable, formatForTerminal, wrapText } from '../output/table.ts';
@@ -14,6 +15,8 @@ export interface StatusView {
   readonly unread: readonly ListName[];
   /** The namespaces of which it is not known whether they exist. */
   readonly unknownNamespaces: readonly string[];
+  /** Absent if no agent was asked. */
+  readonly jobs?: JobsOfVm | undefined;
   /** Milliseconds since the epoch, by the clock of the server. */
   readonly now: number;
 }
@@ -30,10 +33,11 @@ const orDash = (text: string | undefined): string => (text === undefined || text
 /** Cuts the uuid in a cid, for a table in which the other columns identify the object. */
 const shortCid = (cid: string): string => cid.replace(/(?<=^[a-z]+-[0-9a-f]{8})-[0-9a-f-]{27}$/u, '…');
 
-function vmColumns(now: number, details: boolean, isWhole = details): Column<VmItem>[] {
+function vmColumns({ jobs, now }: StatusView, details: boolean, isWhole = details): Column<VmItem>[] {
   const basic: Column<VmItem>[] = [
     { title: 'Instance', rank: 0, cell: ({ name, cid }) => fullName(name) ?? cid },
-    { title: 'State', rank: 0, cell: ({ state }) => state },
+    { title: 'Pod', rank: 0, cell: ({ state }) => state },
+    ...(jobs === undefined ? [] : [jobsColumn(jobs)]),
     { title: 'Restarts', rank: 4, cell: ({ restarts }) => String(restarts) },
     { title: 'Node', rank: 3, cell: ({ node }) => orDash(node) },
     { title: 'Address', rank: 2, cell: ({ addresses }) => orDash(addresses.join(', ')) },
@@ -47,6 +51,14 @@ function vmColumns(now: number, details: boolean, isWhole = details): Column<VmI
   ];
   return details ? [...basic, ...further] : basic;
 }
+
+const jobsColumn = ({ vm, state = 'unknown' }: JobsOfVm): Column<VmItem> => ({
+  ...{ title: 'Jobs', rank: 0 },
+  cell: ({ cid }) => (cid === vm ? state : '-'),
+});
+
+/** Gives the tables for programs the same columns, whether an agent was asked or not. */
+const noJobs: JobsOfVm = { vm: '', state: undefined };
 
 function diskColumns(
   { inventory: { vms }, now }: StatusView,
@@ -107,7 +119,7 @@ export function statusTables(view: StatusView): OutputTable[] {
   ];
   return [
     table('problems', problemColumns, problems),
-    table('vms', vmColumns(now, true), inventory.vms),
+    table('vms', vmColumns({ ...view, jobs: view.jobs ?? noJobs }, true), inventory.vms),
     table('disks', diskColumns(view, true), inventory.disks),
     table('snapshots', snapshotColumns(now, true), inventory.snapshots),
     table('networks', networkColumns(now), inventory.networks),
@@ -127,7 +139,7 @@ export function statusLines(view: StatusView, { width, details }: TextOptions): 
   const notes = statusNotes(view).flatMap((note) => wrapText(note, width));
   const parts: Cell[][] = [
     ...(problems.length === 0 ? [] : [problems.flatMap((problem) => problemLines(problem, width))]),
-    ...table(vmColumns(now, details, isWhole), inventory.vms),
+    ...table(vmColumns(view, details, isWhole), inventory.vms),
     ...table(diskColumns(view, details, isWhole), inventory.disks),
     ...table(snapshotColumns(now, isWhole), inventory.snapshots, true),
     ...table(networkColumns(now), inventory.networks, true),
@@ -166,10 +178,13 @@ const unreadNotes: Readonly<Partial<Record<ListName, string>>> = {
     'Warnings about disks are not known: the kubeconfig does not allow listing events in the namespace of the disks.',
 };
 
-/** Returns a sentence for each thing that is not known because a right is missing. */
-export const statusNotes = ({ unread, unknownNamespaces }: StatusView): string[] => [
+/** Returns a sentence for each thing that is not known. */
+export const statusNotes = ({ unread, unknownNamespaces, jobs }: StatusView): string[] => [
   ...unknownNamespaces.map(unknownNamespaceNote),
   ...unread.flatMap((name) => unreadNotes[name] ?? []),
+  ...(jobs?.reason === undefined
+    ? []
+    : [`The jobs of VM '${jobs.vm}' are not known: ${oneLine(jobs.reason)}`]),
 ];
 
 export const unknownNamespaceNote = (name: string): string =>

@@ -63,7 +63,7 @@ test('on a pipe, status --watch prints the status once, and then each change, al
   const shows = (text: string) => until(text, async () => output.out.includes(text));
   const reports = (text: string) =>
     until(text, async () => output.errors.some((line) => line.includes(text)));
-  await shows('Instance  State');
+  await shows('Instance  Pod');
   const first = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   await shows(`disk ${first}: new -> Pending, 64Mi, not attached`);
 
@@ -98,7 +98,7 @@ test('a list that the account may not watch is read again and again, without a f
     ...{ api: unwatched, namespaces, terminal: output.context.terminal },
     ...{ clock: systemClock, signal: ended.signal, details: false },
   });
-  await until('the status', async () => output.out.includes('Instance  State'));
+  await until('the status', async () => output.out.includes('Instance  Pod'));
   const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   await until('the disk', async () => output.out.includes(`disk ${disk}: new`));
   ended.abort();

@@ -1,6 +1,7 @@
 import { findProblems } from '../../inventory/find-problems.ts';
 import { takeInventory } from '../../inventory/inventory.ts';
 import { emptyNamespaces, findUnknownNamespaces } from '../../inventory/find-unknown-namespaces.ts';
+import type { JobsOfVm } from '../../inventory/jobs-of-vm.ts';
 import { type Namespaces, type ObjectLists, statusLists } from '../../inventory/object-lists.ts';
 import { type WatchedLists, watchLists } from '../../inventory/watch-lists.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
@@ -96,10 +97,11 @@ export function toStatusView(
   lists: ObjectLists,
   unknownNamespaces: readonly string[],
   now: number,
+  jobs?: JobsOfVm,
 ): StatusView {
   const inventory = takeInventory(lists);
   return {
-    ...{ inventory, problems: findProblems(inventory, lists, now) },
+    ...{ inventory, problems: findProblems(inventory, lists, now, jobs), jobs },
     unread: statusLists.filter((name) => lists[name] === undefined),
     ...{ unknownNamespaces, now },
   };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../kubernetes/client/api-error.ts';
+import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { writeFile } from '../../platform/write-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { describeError } from './describe-error.ts';
@@ -25,6 +26,22 @@ test('does not show a cause that the message already quotes', () => {
     ),
     "'x.tgz' cannot be unpacked: Invalid tar number. [ARCHIVE_INVALID]\n  byte 12",
   );
+});
+
+test('shows that a file is missing once, and for another file than that of the message', () => {
+  const missing = (path: string): Error =>
+    Object.assign(new Error(`ENOENT: no such file or directory, open '${path}'`), { code: 'ENOENT', path });
+  const shown = (message: string, cause: Error): string =>
+    describeError(new ProductError('FILE_NOT_FOUND', message, { cause }));
+
+  assert.equal(
+    shown("There is no manifest '/m.yml'", missing('/m.yml')),
+    "There is no manifest '/m.yml' [FILE_NOT_FOUND]",
+  );
+  const unread = fileNotFound('final.yml', missing('final.yml'));
+  assert.equal(describeError(unread), "Cannot read 'final.yml': it does not exist [FILE_NOT_FOUND]");
+  assert.match(shown("Kubeconfig '/k' cannot be read", missing('/k')), /\n {2}ENOENT: .*'\/k'$/u);
+  assert.match(shown("There is no manifest '/m.yml'", missing('/other')), /\n {2}ENOENT: .*'\/other'$/u);
 });
 
 test('shows the answer of Kubernetes with its code, and the remedy for invalid credentials', () => {

@@ -85,15 +85,21 @@ function withStep(error: Error, more = ''): string {
   return step === undefined ? error.message : `${error.message}; ${step}${more}`;
 }
 
-/** Leaves out a cause that the message before it ends with or quotes already. */
+/** Leaves out a cause that the message before it ends with, quotes or tells in other words already. */
 function causes(error: Error): string[] {
   const lines: string[] = [];
   let shown = error.message;
   for (let { cause } = error; cause instanceof Error; cause = cause.cause) {
     const text = withStep(cause);
-    if (shown.includes(text)) continue;
+    if (shown.includes(text) || isMissingFileOf(shown, cause)) continue;
     lines.push(`${'  '.repeat(lines.length + 1)}${text}`);
     shown = text;
   }
   return lines;
+}
+
+/** True if the error says that a file is missing, and the message has already said so of that file. */
+function isMissingFileOf(message: string, { code, path }: NodeJS.ErrnoException): boolean {
+  const saysSo = /\bthere is no\b|\bdoes not exist\b/iu.test(message);
+  return code === 'ENOENT' && path !== undefined && message.includes(`'${path}'`) && saysSo;
 }

@@ -56,7 +56,7 @@ test('the error for a missing file names it and the expected digest', async (t) 
   ] as const) {
     await assert.rejects(cache.verify(missing, requested), {
       code: 'FILE_NOT_FOUND',
-      message: `Cannot read '${missing}': ENOENT${end}`,
+      message: `Cannot read '${missing}': it does not exist${end}`,
     });
   }
 });

@@ -20,8 +20,10 @@ export interface InstanceStateOptions {
   readonly statePath: string;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds to poll until the instance is running or stopped. After that the last state is returned. */
+  /** Milliseconds to poll until a state is final. After that the last state is returned. */
   readonly budget: number;
+  /** The default is that `running` and `stopped` are final. */
+  readonly isFinal?: (state: string) => boolean;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface InstanceStateOptions {
  * counts as no agent. Changes nothing.
  */
 export async function readInstanceState(options: InstanceStateOptions): Promise<InstanceState> {
-  const { manifest, clock, signal, budget } = options;
+  const { manifest, clock, signal, budget, isFinal = isSettled } = options;
   const { mbus, ca } = manifest.cloudProvider;
   const deadline = AbortSignal.timeout(budget);
   const recorded = await readState(resolve(options.statePath));
@@ -47,7 +49,7 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
       const { jobState, addresses, agentId } = await agent.getState();
       if (isDifferentAgent(agentId, recorded?.current_agent_id)) return undefined;
       last = { state: jobState, address: instanceAddress(networks, addresses) };
-      return jobState === 'running' || jobState === 'stopped' ? last : undefined;
+      return isFinal(jobState) ? last : undefined;
     } catch (error) {
       if (!isProductError(error)) throw error;
       return undefined;
@@ -55,3 +57,5 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
   };
   return (await poll(ask, { clock, signal, timeoutMs: budget, maxDelayMs: 500 })) ?? last;
 }
+
+const isSettled = (state: string): boolean => state === 'running' || state === 'stopped';

@@ -23,6 +23,8 @@ export interface FakeAgentFaults {
   agentId?: string;
   /** The job state that get_state reports after the jobs were started. */
   startedState?: string;
+  /** The job state that get_state reports instead of that of the VM. */
+  jobState?: string;
   /** The processes that get_state reports. */
   processes?: readonly unknown[];
   /** Called once at the `nth` call of a method (the first is 1), before or after the agent performs it. */
@@ -186,7 +188,7 @@ export class FakeAgent {
       case 'get_state':
         return {
           ...this.#idOf(agent),
-          job_state: agent.jobState,
+          job_state: this.faults.jobState ?? agent.jobState,
           networks: agent.networks,
           processes: this.faults.processes,
         };

@@ -6,6 +6,7 @@ import {
   optionalString,
 } from './kubeconfig.ts';
 import { type Access, httpsRequired } from './access.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../../platform/field.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { pemProblem } from './pem.ts';
@@ -45,7 +46,7 @@ const impersonationKeys = ['as', 'as-groups', 'as-uid', 'as-user-extra'];
  * or rejected.
  */
 export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessOptions = {}): Promise<Access> {
-  const context = pick(kubeconfig.contexts, 'contexts', kubeconfig.currentContext, choice.context);
+  const context = pickContext(kubeconfig, choice.context);
   const cluster = pick(kubeconfig.clusters, 'clusters', context.get('cluster'));
   const user = pick(kubeconfig.users, 'users', context.get('user'));
   rejectKeys(cluster, unsupportedClusterKeys);
@@ -182,13 +183,21 @@ function absolutePath(path: string, field: Field, directory: string | undefined)
   return process.getBuiltinModule('node:path').resolve(directory, path);
 }
 
-/** Returns the entry of a list that `reference` names, or `name` instead of it. */
-function pick(
-  list: readonly NamedEntry[],
-  listKey: string,
-  reference: Field,
-  name = optionalString(reference),
-): Field {
+/** Returns the context with this name, by default the current one. */
+function pickContext({ contexts, currentContext }: Kubeconfig, name: string | undefined): Field {
+  if (name === undefined) return pick(contexts, 'contexts', currentContext);
+  const found = contexts.find((one) => one.name === name);
+  if (found !== undefined) return found.fields;
+  const names = contexts.map((one) => JSON.stringify(one.name)).join(', ');
+  throw new ProductError(
+    'INVALID_CONFIG',
+    `kubeconfig: there is no context ${JSON.stringify(name)}; name one of its contexts: ${names === '' ? 'it has none' : names}`,
+  );
+}
+
+/** Returns the entry of a list that `reference` names. */
+function pick(list: readonly NamedEntry[], listKey: string, reference: Field): Field {
+  const name = optionalString(reference);
   if (name === undefined) throw reference.error('is missing');
   const entry = list.find((one) => one.name === name);
   if (entry === undefined) throw reference.error(`names ${JSON.stringify(name)}, which is not in ${listKey}`);
@@ -208,9 +217,16 @@ function isSet({ value }: Field): boolean {
  * Reads an Access from a kubeconfig (object, JSON text or YAML text). Loads a YAML parser only for YAML text.
  */
 export async function loadAccess(source: unknown, choice: AccessOptions = {}): Promise<Access> {
-  if (typeof source === 'string' && !isJsonText(source)) {
-    const { parseKubeconfigYaml } = await import('./kubeconfig-yaml.ts');
-    return resolveAccess(parseKubeconfigYaml(source), choice);
-  }
-  return resolveAccess(parseKubeconfig(source), choice);
+  return resolveAccess(await readKubeconfig(source), choice);
+}
+
+/** Returns the name of the kubeconfig's current context. Rejects as `loadAccess` does. */
+export async function currentContextOf(source: unknown): Promise<string | undefined> {
+  return optionalString((await readKubeconfig(source)).currentContext);
+}
+
+async function readKubeconfig(source: unknown): Promise<Kubeconfig> {
+  if (typeof source !== 'string' || isJsonText(source)) return parseKubeconfig(source);
+  const { parseKubeconfigYaml } = await import('./kubeconfig-yaml.ts');
+  return parseKubeconfigYaml(source);
 }
