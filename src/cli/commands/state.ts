@@ -47,7 +47,7 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   const kubeconfig = await chooseKubeconfig(named, installation.clusterDirectory, environment);
   const embedded = resolve(kubeconfigPath(installation.clusterDirectory));
   const isEmbedded = kubeconfig.isEmbedded || resolve(kubeconfig.path) === embedded;
-  if (isEmbedded) await assertRunning(installation);
+  if (kubeconfig.isEmbedded) await assertRunning(installation);
   // 'up' sets the same variables.
   const inputs = isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
   const { varsStorePath } = inputs;

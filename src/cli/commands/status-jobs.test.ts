@@ -23,7 +23,8 @@ async function markAsRunning(directory: string): Promise<void> {
 test('status shows the jobs of a deployment on the embedded cluster apart from its pod', async (t) => {
   const [environment, { api, directory }] = await Promise.all([testEnvironment(t), startTestServer(t)]);
   const { options, ports, agent } = environment;
-  await createEnv({ ...options, cluster: await identifyEmbeddedCluster(directory) }, ports);
+  const cluster = (await identifyEmbeddedCluster(directory)) ?? assert.fail('there is no cluster');
+  await createEnv({ ...options, cluster }, ports);
   await rename(options.varsStorePath ?? '', join(environment.directory, 'manifest-creds.yml'));
   await markAsRunning(directory);
   const vm = String((await environment.state())['current_vm_cid']);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createEnv, type CreateEnvResult, stoppedJobs } from '../../deploy/create-env.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
+import { checkPaths } from '../../deploy/session.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -80,6 +81,7 @@ async function refuseOtherCluster(parsed: EnvArguments, { clusterDirectory }: In
 async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
   const { installation, terminal, signal } = context;
   const files = await DeploymentFiles.find(parsed.manifestPath, parsed.statePath);
+  await checkPaths(parsed.manifestPath, files);
   const { statePath } = files;
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation);
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
