@@ -6,8 +6,8 @@ import { constants } from 'node:os';
 
 /**
  * Runs the command line's main module on the pinned Node, with the arguments, the streams and the signals of
- * this process, which ends with the same exit code, or like a shell with 128 plus the number of the signal that
- * ended the command.
+ * this process, which ends with the same exit code, or like a shell with 128 plus the number of the signal
+ * that ended the command.
  */
 export function runMain(node, main, environment) {
   // The command notices by the channel that this process was killed (src/cli/interruption.ts).

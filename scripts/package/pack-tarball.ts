@@ -27,7 +27,9 @@ const contents = [
   'dist/{bosh-kubernetes-release,embedded-stemcell,hello-release}.tgz',
 ];
 
-/** Tests, credentials of blobstores, and what tests, `create-release` and `npm start` leave in these folders. */
+/**
+ * Tests, credentials of blobstores, and what tests, `create-release` and `npm start` leave in these folders.
+ */
 const excluded = [
   '**/*.test.ts',
   '**/config/private.yml',
@@ -81,7 +83,9 @@ export async function packTarball({ outDirectory, version }: TarballOptions): Pr
   return outFile;
 }
 
-/** Returns the absolute paths of the files in `directory`, a checkout, that the tarball contains unchanged. */
+/**
+ * Returns the absolute paths of the files in `directory`, a checkout, that the tarball contains unchanged.
+ */
 export function packagedFiles(directory: string): readonly string[] {
   const paths = globSync(contents, { cwd: directory, exclude: excluded, withFileTypes: true });
   return paths.filter((path) => path.isFile()).map(({ parentPath, name }) => join(parentPath, name));

@@ -21,7 +21,9 @@ export async function assertOutsideOfPackage(
   );
 }
 
-/** Throws INVALID_ARGUMENT if the state file or the vars store of a deployment would be in the npm package. */
+/**
+ * Throws INVALID_ARGUMENT if the state file or the vars store of a deployment would be in the npm package.
+ */
 export async function assertStateOutsideOfPackage(
   { manifestPath, statePath, varsStorePath }: Pick<EnvInputs, 'manifestPath' | 'statePath' | 'varsStorePath'>,
   installation: Pick<Installation, 'isPackage' | 'root'>,

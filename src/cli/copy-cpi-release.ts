@@ -16,10 +16,10 @@ interface CopiedRelease extends Pick<CpiRelease, 'variables' | 'variablesPath'> 
 type CopyRequest = Omit<ReleaseArguments, 'positionals' | 'directory'>;
 
 /**
- * Copies the CPI's release out of the npm package, which contains it at `source`, into the working
- * directory or to the path of the arguments, and writes its variables beside it as buildCpiRelease does.
- * Before it writes, throws INVALID_ARGUMENT if the URL is invalid or if the arguments request another version,
- * which only a checkout can build, and the errors of archivePathOf.
+ * Copies the CPI's release out of the npm package, which contains it at `source`, into the working directory
+ * or to the path of the arguments, and writes its variables beside it as buildCpiRelease does. Before it
+ * writes, throws INVALID_ARGUMENT if the URL is invalid or if the arguments request another version, which
+ * only a checkout can build, and the errors of archivePathOf.
  */
 export async function copyCpiRelease(
   source: string,

@@ -25,7 +25,9 @@ export const commandOf = {
   orphaned_vms: 'bosh orphaned-vms --json',
 } as const;
 
-/** The columns that name objects (bosh-cli: cmd/instance_table.go, disks.go, snapshots.go, orphaned_vms.go). */
+/**
+ * The columns that name objects (bosh-cli: cmd/instance_table.go, disks.go, snapshots.go, orphaned_vms.go).
+ */
 const columnsOf = {
   instances: { vms: 'vm_cid', disks: 'disk_cids' },
   disks: { disks: 'disk_cid' },

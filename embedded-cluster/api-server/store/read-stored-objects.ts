@@ -7,9 +7,10 @@ import { type StoredObject, objectKey } from './stored-object.ts';
 export const journalPath = (directory: string): string => join(directory, 'journal', 'objects.journal');
 
 /**
- * Returns the objects of the cluster in `directory` by their resource (`pods`, `storageclasses.storage.k8s.io`),
- * without the API server, which may run or not. Writes nothing. Returns undefined if the cluster has no
- * journal. Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged one.
+ * Returns the objects of the cluster in `directory` by their resource (`pods`,
+ * `storageclasses.storage.k8s.io`), without the API server, which may run or not. Writes nothing. Returns
+ * undefined if the cluster has no journal. Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged
+ * one.
  */
 export async function readStoredObjects(
   directory: string,

@@ -110,9 +110,9 @@ export async function readOperatorFile(path: string, limit: number): Promise<Buf
 }
 
 /**
- * Until it is disposed, the first signal, or the end of the launcher (src/cli/interruption.ts), ends the process
- * immediately. Nothing else can interrupt a thread
- * that waits for the writer of a pipe, and the operator's files are read before anything is changed.
+ * Until it is disposed, the first signal, or the end of the launcher (src/cli/interruption.ts), ends the
+ * process immediately. Nothing else can interrupt a thread that waits for the writer of a pipe, and the
+ * operator's files are read before anything is changed.
  */
 function endingBySignal(): Disposable {
   const end = (signal: NodeJS.Signals): void => {

@@ -44,7 +44,9 @@ export function parseFlags<T extends ParseArgsOptionsConfig>(
   return values;
 }
 
-/** Describes a flag without its value, with an example; undefined if Node's message is about something else. */
+/**
+ * Describes a flag without its value, with an example; undefined if Node's message is about something else.
+ */
 function missingValue(message: string, flags: Readonly<Record<string, FlagValue>>): string | undefined {
   const [, short, name = ''] = /^Option '(?:(-.), )?--([^ ]+) <value>' argument missing/u.exec(message) ?? [];
   const flag = flags[name];

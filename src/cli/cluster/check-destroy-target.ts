@@ -20,8 +20,9 @@ export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
 /**
  * Throws OTHER_CLUSTER if removing the state file would forget a VM and disks that are not on this embedded
  * cluster. If a cluster is recorded for this deployment, compares its CA with the kubeconfig's; the cluster
- * need not run. With `all`, a record of this cluster's kubeconfig is enough. Otherwise queries the cluster. Returns the record by which the next run recognises the
- * deployment after an interrupted `destroy`, or undefined if there are no resources to forget.
+ * need not run. With `all`, a record of this cluster's kubeconfig is enough. Otherwise queries the cluster.
+ * Returns the record by which the next run recognises the deployment after an interrupted `destroy`, or
+ * undefined if there are no resources to forget.
  */
 export async function assertDestroysOwnCluster(
   files: DeploymentFiles,

@@ -12,8 +12,8 @@ import { withClusterVariables } from './with-cluster-variables.ts';
 const agentBudget = 3000;
 
 /**
- * Requests the state of the jobs from the agent of a deployment on the embedded cluster, with the variables of
- * `up` without flags. Returns undefined if the VM that the deployment records is not one of `vms`. Writes
+ * Requests the state of the jobs from the agent of a deployment on the embedded cluster, with the variables
+ * of `up` without flags. Returns undefined if the VM that the deployment records is not one of `vms`. Writes
  * nothing.
  */
 export async function readJobs(

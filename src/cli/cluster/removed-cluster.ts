@@ -25,7 +25,9 @@ export async function findRemovedCluster(
   return uid === undefined || recorded.uid === undefined || uid === recorded.uid ? 'no' : 'replaced';
 }
 
-/** Throws OTHER_CLUSTER, with the next step, if the deployment was on an earlier cluster of this directory. */
+/**
+ * Throws OTHER_CLUSTER, with the next step, if the deployment was on an earlier cluster of this directory.
+ */
 export async function assertClusterNotRemoved(
   files: DeploymentFiles,
   clusterDirectory: string,

@@ -7,9 +7,9 @@ import { assertClusterNotRemoved } from './removed-cluster.ts';
 import { withClusterVariables } from './with-cluster-variables.ts';
 
 /**
- * Adds the variables and the vars store of `up` to the inputs of a deployment that is recorded on the embedded
- * cluster of this installation, which need not run. All values of the operator take precedence; if one of
- * them is a kubeconfig, adds nothing. Rejects with OTHER_CLUSTER if that cluster no longer exists.
+ * Adds the variables and the vars store of `up` to the inputs of a deployment that is recorded on the
+ * embedded cluster of this installation, which need not run. All values of the operator take precedence; if
+ * one of them is a kubeconfig, adds nothing. Rejects with OTHER_CLUSTER if that cluster no longer exists.
  */
 export async function withRecordedCluster<T extends EnvInputs>(
   inputs: T,

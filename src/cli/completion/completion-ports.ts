@@ -69,7 +69,8 @@ async function readContexts(
 }
 
 /**
- * Reads the records of the deployment's CPI calls, which stay when the state file is lost. The newest is first.
+ * Reads the records of the deployment's CPI calls, which stay when the state file is lost. The newest is
+ * first.
  */
 async function readCids(
   kind: 'vm' | 'disk',

@@ -22,7 +22,9 @@ export function describeChanges(before: StatusView, after: StatusView): string[]
 const textOf = ({ kind, object, problem }: StatusView['problems'][number]): string =>
   `${kind} ${object}: ${problem}`;
 
-/** The name and state of each object, by its kind and its cid, because a VM gets its name after its creation. */
+/**
+ * The name and state of each object, by its kind and its cid, because a VM gets its name after its creation.
+ */
 function statesOf({
   inventory: { vms, disks, snapshots, networks },
 }: StatusView): ReadonlyMap<string, string> {

@@ -191,7 +191,9 @@ export const unknownNamespaceNote = (name: string): string =>
   `Whether namespace '${name}' exists is not known: no object was found in it, and the kubeconfig does not allow reading it ` +
   '(the verb get for namespaces).';
 
-/** The lists that explain problems. Not each account may read them, and the tables are complete without them. */
+/**
+ * The lists that explain problems. Not each account may read them, and the tables are complete without them.
+ */
 const explanations: readonly ListName[] = ['nodes', 'quotas', 'warnings', 'diskWarnings'];
 
 /** Returns false if the tables may lack objects because a right is missing. */

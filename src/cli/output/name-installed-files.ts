@@ -13,8 +13,8 @@ export function nameInstalledFiles(text: string, root: string): string {
 }
 
 /**
- * Returns a help text or an error with the absolute paths of our pages that it names. It may also name files of
- * the operator, so only a page that exists in `root` is replaced.
+ * Returns a help text or an error with the absolute paths of our pages that it names. It may also name files
+ * of the operator, so only a page that exists in `root` is replaced.
  */
 export function nameInstalledPages(text: string, root: string): string {
   return text.replaceAll(/(?<![\w./-])docs\/[\w/-]+\.md/gu, (page) =>

@@ -128,8 +128,8 @@ const directories = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', sys
 const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
 
 /**
- * Returns a shell script that shows the ends of log files in a VM. `find` passes file names unchanged, whatever
- * names jobs give their files. Job names were validated when the arguments were parsed.
+ * Returns a shell script that shows the ends of log files in a VM. `find` passes file names unchanged,
+ * whatever names jobs give their files. Job names were validated when the arguments were parsed.
  */
 export function tailScript({ types, jobs, follow, lines = 10 }: LogsArguments): string {
   const paths = types.flatMap((type) =>

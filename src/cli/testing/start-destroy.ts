@@ -16,8 +16,8 @@ export interface Ended {
 export const notRoot = ['unshare', '--user', '--map-user', '1000', '--map-group', '1000', '--'];
 
 /**
- * Starts `destroy --force` in another process. `prefix` is the command that runs it. Without `manifestPath`, it
- * runs in the directory above `home`, and names no manifest.
+ * Starts `destroy --force` in another process. `prefix` is the command that runs it. Without `manifestPath`,
+ * it runs in the directory above `home`, and names no manifest.
  */
 export function startDestroy(
   { home, manifestPath }: { readonly home: string; readonly manifestPath?: string },

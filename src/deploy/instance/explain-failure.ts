@@ -8,8 +8,8 @@ export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'po
 
 /**
  * Runs scripts of the VM's jobs as the step `step`. The agent reports only the jobs whose scripts failed. The
- * error adds the last lines of their logs, and how to continue. If the logs cannot be read, it names them, and
- * the command that shows them (if the caller knows one).
+ * error adds the last lines of their logs, and how to continue. If the logs cannot be read, it names them,
+ * and the command that shows them (if the caller knows one).
  */
 export async function withScriptErrors<T>(
   run: AgentRun,

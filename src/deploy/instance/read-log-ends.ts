@@ -14,8 +14,8 @@ const maxBytes = 64 * 1024 * 1024;
 
 /**
  * Returns the last lines of log files, by their paths relative to /var/vcap/sys/log, which the agent packs.
- * Leaves out empty and missing files. Returns undefined if the agent or its archive cannot be read: the caller
- * reports another error, and this is only an addition to it.
+ * Leaves out empty and missing files. Returns undefined if the agent or its archive cannot be read: the
+ * caller reports another error, and this is only an addition to it.
  */
 export async function readLogEnds(
   agent: Pick<AgentClient, 'fetchLogs' | 'getBlob'>,

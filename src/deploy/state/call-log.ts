@@ -75,8 +75,9 @@ export class CallLog {
 }
 
 /**
- * Redacts the message of a record. The CPI knows the secrets of its configuration and of the VM's env only, and
- * its message may quote another one that the manifest has from a variable. Names and times stay as they are.
+ * Redacts the message of a record. The CPI knows the secrets of its configuration and of the VM's env only,
+ * and its message may quote another one that the manifest has from a variable. Names and times stay as they
+ * are.
  */
 function withoutSecrets(line: string, redact: (text: string) => string): string {
   const record = parseJsonObject(line);

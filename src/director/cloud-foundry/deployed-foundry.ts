@@ -21,9 +21,9 @@ export interface DeployedFoundry {
 const deployment = 'cf';
 
 /**
- * Returns the Cloud Foundry of a director's folder and namespace. Undefined: there is neither a vars store nor
- * a VM in `pods`, or no vars store, and `pods` is undefined because the user may not list them. Rejects with
- * FILE_NOT_TRUSTED or VARS_STORE_INVALID.
+ * Returns the Cloud Foundry of a director's folder and namespace. Undefined: there is neither a vars store
+ * nor a VM in `pods`, or no vars store, and `pods` is undefined because the user may not list them. Rejects
+ * with FILE_NOT_TRUSTED or VARS_STORE_INVALID.
  */
 export async function findDeployedFoundry(
   directory: string,

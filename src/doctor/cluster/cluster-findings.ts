@@ -121,7 +121,9 @@ export function admissionFindings(facts: ClusterFacts): Finding[] {
 const missingNamespace = (requirement: Requirement, namespace: string, remedy: string): Finding =>
   unmet({ ...requirement, remedy }, namespace, 'the namespace does not exist yet');
 
-/** Returns how an administrator creates the namespace of the VMs, with the account and the roles of the CPI. */
+/**
+ * Returns how an administrator creates the namespace of the VMs, with the account and the roles of the CPI.
+ */
 export const applyRoles = (namespace: string): string =>
   namespace === clusterNamespace
     ? 'kubectl apply -k manifests/rbac'

@@ -136,9 +136,9 @@ export interface ExecSocket {
 const maxOutputLength = maxMessageLength;
 
 /**
- * Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. With
- * `streams`, the length of all messages together is not limited: the server waits while nothing reads them.
- * Only Node's `ws` supports that.
+ * Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL.
+ * With `streams`, the length of all messages together is not limited: the server waits while nothing reads
+ * them. Only Node's `ws` supports that.
  */
 export async function openExecSocket(
   access: Access,
