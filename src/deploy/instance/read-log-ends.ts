@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
@@ -6,6 +6,7 @@ import { archiveLimits, ByteBudget } from '../../bosh/archive/archive-limits.ts'
 import { unpackArchive } from '../../bosh/archive/unpack-archive.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { dropFirstWord } from '../../errors/text.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 
 const maxLines = 10;
 const maxCharacters = 2000;
@@ -38,7 +39,7 @@ export async function readLogEnds(
     if (!isProductError(error)) throw error;
     return undefined;
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await removeTree(directory, { within: tmpdir() });
   }
 }
 

@@ -57,7 +57,10 @@ export async function assertConverged(line: OperatorEnvironment, { unclaimed = 0
   const status = await line.command(['status']);
   assertSucceeded(status);
   for (const cid of others)
-    assert.match(status.stdout, new RegExp(`^disk '${cid}': it was created and then neither attached`, 'm'));
+    assert.match(
+      status.stdout,
+      new RegExp(`^disk '${cid}' \\(.*\\): it was created and then neither attached`, 'm'),
+    );
   return line.jobResponse();
 }
 
