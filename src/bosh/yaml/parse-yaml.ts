@@ -9,6 +9,7 @@ import {
   type Pair,
   type Scalar,
   type YAMLMap,
+  type YAMLParseError,
 } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
@@ -78,7 +79,10 @@ export function parseYaml(
     uniqueKeys: false,
   });
   const problems = [
-    ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlError(error) })),
+    ...inOrderOfUse(document.errors).map((error) => ({
+      offset: error.pos[0],
+      message: describeYamlError(error),
+    })),
     ...duplicateKeys(document.contents).map((offset) => ({ offset, message: 'Map keys must be unique' })),
   ];
   if (problems.length > 0)
@@ -89,6 +93,12 @@ export function parseYaml(
   return new DocumentConverter({ file, lines, code, textEnd: unterminatedEnd(text), largeNumbers }).convert(
     document.contents,
   );
+}
+
+/** Returns the errors with those about tabs last, because they cause others at the same place. */
+function inOrderOfUse(errors: readonly YAMLParseError[]): readonly YAMLParseError[] {
+  const isTab = ({ code }: YAMLParseError): boolean => code === 'TAB_AS_INDENT';
+  return [...errors.filter((error) => !isTab(error)), ...errors.filter(isTab)];
 }
 
 /**
@@ -116,7 +126,7 @@ function describeErrors(
   problems: readonly { readonly offset: number; readonly message: string }[],
   position: (offset: number) => string,
 ): string {
-  // The parser may find several problems at one place. The last one is the most general.
+  // The parser may find several problems at one place. The last one is the most useful.
   const places = [...new Map(problems.map((problem) => [problem.offset, problem])).values()];
   const shown = places
     .toSorted((one, other) => one.offset - other.offset)
