@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
+import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { mainModulePath } from '../installation.ts';
 import {
   addObjects,
@@ -89,6 +91,29 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
 
     assert.equal(exitCode, 1, screen);
     assert.match(screen, /disk 'disk-new'.*\[DESTROY_REFUSED\]/s);
+    assert.deepEqual(await installation.leftovers(), before);
+  });
+
+  test('the files of a deployment that another command deploys again during the question stay', async (t) => {
+    const installation = await smallInstallation(t);
+    const { home, manifestPath } = installation;
+    const files = await DeploymentFiles.find(manifestPath);
+    const cluster = {
+      ...{ server: 'https://127.0.0.1:1', installation_id: 'one' },
+      kubeconfig: kubeconfigPath(join(home, 'cluster')),
+    };
+    await recordDeployment(installation, { current_vm_cid: 'vm-1' });
+    await files.recordCluster({ ...cluster, uid: 'earlier' });
+    await addObjects(home, [{ resource: 'namespaces', cid: 'kube-system', uid: 'now' }]);
+    const before = await installation.leftovers();
+
+    const { exitCode, screen } = await destroyOnTerminal(
+      installation,
+      (type) => void files.recordCluster({ ...cluster, uid: 'now' }).then(() => type('yes\r')),
+    );
+
+    assert.equal(exitCode, 1, screen);
+    assert.match(screen, /has changed since this 'destroy' started.*\[DESTROY_REFUSED\]/s);
     assert.deepEqual(await installation.leftovers(), before);
   });
 

@@ -128,7 +128,15 @@ async function removeOnlyFiles(
   const { clusterDirectory, lockPath } = context.installation;
   const found = `The cluster of this deployment no longer exists; the cluster in ${clusterDirectory} is another one, which stays.\n`;
   if (!(await isConfirmed({ details: found, question: `Remove ${files}?` }, parsed, context))) return 1;
-  await withInstallationLock(lockPath, () => removeFiles(parsed));
+  await withInstallationLock(lockPath, async () => {
+    // Another command may have deployed it again during the question.
+    if (!(await isReplaced(parsed, clusterDirectory)))
+      throw new ProductError(
+        'DESTROY_REFUSED',
+        `The deployment of '${parsed.manifestPath}' has changed since this 'destroy' started. Nothing was removed; run 'destroy' again`,
+      );
+    await removeFiles(parsed);
+  });
   context.terminal.out(`${parsed.force ? found : ''}Removed the files of the deployment.\n`);
   return 0;
 }
