@@ -38,6 +38,8 @@ export async function streamExec(
   signal.addEventListener('abort', stop);
   let forgetSize = (): void => undefined;
   try {
+    // The signal may have been aborted while the socket was made.
+    signal.throwIfAborted();
     await socket.opened;
     if (tty !== undefined) {
       const sendSize = (): void => sendTerminalSize(socket, tty);

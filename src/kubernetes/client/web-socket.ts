@@ -71,7 +71,7 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
  * pkg/util/proxy/upgradeaware.go, UpgradeRequired).
  */
 async function readRefusal(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
-  if (transportFailure(error) !== 'other') {
+  if (!isBun() || transportFailure(error) !== 'other') {
     return undefined;
   }
   const transport = await openTransport(access);
