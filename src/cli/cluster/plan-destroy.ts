@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { journalPath } from '../../../embedded-cluster/index.ts';
 import type { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readCid } from '../../inventory/recorded-use.ts';
@@ -26,9 +28,12 @@ export async function planDestroy(files: DeploymentFiles, clusterDirectory: stri
     files.readKnownResources(),
     files.readCluster(),
   ]);
-  // An interrupted `destroy`, which was allowed to remove the cluster, has left only a part of it.
+  // An interrupted `destroy`, which was allowed to remove the cluster, has left only a part of it. A damaged
+  // journal is not its work, and may be that of the next cluster in this directory.
   const isResumed =
-    recorded?.being_destroyed === true && recorded.kubeconfig === resolve(kubeconfigPath(clusterDirectory));
+    recorded?.being_destroyed === true &&
+    recorded.kubeconfig === resolve(kubeconfigPath(clusterDirectory)) &&
+    !existsSync(journalPath(clusterDirectory));
   const pending = known?.pendingAgentId === undefined ? undefined : `vm-${known.pendingAgentId}`;
   const cids = [known?.vmCid, pending, ...(known?.diskCids ?? [])].flatMap((cid) =>
     cid === undefined ? [] : readCid(cid).name,

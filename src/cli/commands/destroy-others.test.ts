@@ -5,7 +5,12 @@ import { test } from 'node:test';
 import { journalPath } from '../../../embedded-cluster/api-server/store/read-stored-objects.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
-import { addObjects, recordDeployment, smallInstallation } from '../testing/small-installation.ts';
+import {
+  addObjects,
+  recordDeployment,
+  smallInstallation,
+  type SmallInstallation,
+} from '../testing/small-installation.ts';
 import { startDestroy } from '../testing/start-destroy.ts';
 
 const claims = 'persistentvolumeclaims';
@@ -68,8 +73,10 @@ test('a refusal names ten of many disks and counts the others', async (t) => {
   assert.match(stderr, /, 15 more, which do not belong to the deployment of '/);
 });
 
+const damagedJournal = 'x\na3a6bf43 {}\na3a6bf43 {}\n';
+
 for (const [damage, break_] of [
-  ['a damaged journal', (file: string) => writeFile(file, 'x\na3a6bf43 {}\na3a6bf43 {}\n')],
+  ['a damaged journal', (file: string) => writeFile(file, damagedJournal)],
   ['volumes without a journal', (file: string) => rm(file)],
 ] as const)
   test(`destroy removes a cluster with ${damage} only with --all`, async (t) => {
@@ -89,17 +96,34 @@ for (const [damage, break_] of [
     assert.deepEqual(await installation.leftovers(), []);
   });
 
-test('a destroy that was killed after it removed the journal completes without --all', async (t) => {
-  const installation = await smallInstallation(t);
-  const { home, manifestPath } = installation;
-  await rm(journalPath(join(home, 'cluster')));
+/** Records that a `destroy` has started to remove the cluster. */
+async function recordInterruptedDestroy({ home, manifestPath }: SmallInstallation): Promise<void> {
   const files = await DeploymentFiles.find(manifestPath);
   const kubeconfig = kubeconfigPath(join(home, 'cluster'));
   const record = { server: 'https://127.0.0.1:1', kubeconfig, installation_id: 'one' };
   await files.recordCluster({ ...record, being_destroyed: true });
+}
+
+test('a destroy that was killed after it removed the journal completes without --all', async (t) => {
+  const installation = await smallInstallation(t);
+  await rm(journalPath(join(installation.home, 'cluster')));
+  await recordInterruptedDestroy(installation);
 
   const { exitCode, stderr } = await startDestroy(installation).ended;
 
   assert.equal(exitCode, 0, stderr);
   assert.deepEqual(await installation.leftovers(), []);
+});
+
+test('a destroy that was killed does not allow the next one to remove a cluster with a damaged journal', async (t) => {
+  const installation = await smallInstallation(t);
+  await writeFile(journalPath(join(installation.home, 'cluster')), damagedJournal);
+  await recordInterruptedDestroy(installation);
+  const before = await installation.leftovers();
+
+  const { exitCode, stderr } = await startDestroy(installation).ended;
+
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /It is not known whether .* journal.* --all .*\[DESTROY_REFUSED\]/s);
+  assert.deepEqual(await installation.leftovers(), before);
 });
