@@ -18,11 +18,11 @@ export function findProblems(
 ): Problem[] {
   const surroundings = surroundingsOf(lists, now);
   const vmOf = new Map(inventory.vms.map((vm) => [vm.cid, vm]));
-  const asked = vmOf.get(jobs?.vm ?? '');
+  const vmOfJobs = vmOf.get(jobs?.vm ?? '');
   const problems = [
     ...nodeProblems(inventory, surroundings),
     ...inventory.vms.flatMap((vm) => vmProblems(vm, surroundings)),
-    ...(jobs === undefined || asked === undefined ? [] : jobsProblems(asked, jobs)),
+    ...(jobs === undefined || vmOfJobs === undefined ? [] : jobsProblems(vmOfJobs, jobs)),
     ...inventory.disks.flatMap((disk) => diskProblems(disk, vmOf, surroundings)),
     ...inventory.snapshots.flatMap((snapshot) => snapshotProblems(snapshot, surroundings)),
     ...inventory.networks

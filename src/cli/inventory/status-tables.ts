@@ -15,7 +15,7 @@ export interface StatusView {
   readonly unread: readonly ListName[];
   /** The namespaces of which it is not known whether they exist. */
   readonly unknownNamespaces: readonly string[];
-  /** Absent if no agent was asked. */
+  /** Absent if the state was not requested from an agent. */
   readonly jobs?: JobsOfVm | undefined;
   /** Milliseconds since the epoch, by the clock of the server. */
   readonly now: number;
@@ -57,7 +57,7 @@ const jobsColumn = ({ vm, state = 'unknown' }: JobsOfVm): Column<VmItem> => ({
   cell: ({ cid }) => (cid === vm ? state : '-'),
 });
 
-/** Gives the tables for programs the same columns, whether an agent was asked or not. */
+/** Gives the tables for programs the same columns, whether a state was requested from an agent or not. */
 const noJobs: JobsOfVm = { vm: '', state: undefined };
 
 function diskColumns(
