@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
@@ -76,6 +77,18 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
       /of the deployment:\s+VM 'hello\/web\/0' \(vm-own\)\s+.*not belong to the deployment:\s+disk 'disk-other'\s.*Remove the cluster/s,
     );
     assert.deepEqual(await installation.leftovers(), []);
+  });
+
+  test('the question says that there is no cluster, whose folder may not be mounted', async (t) => {
+    const installation = await smallInstallation(t);
+    await rm(join(installation.home, 'cluster'), { recursive: true });
+    const before = await installation.leftovers();
+
+    const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('no\r'));
+
+    assert.equal(exitCode, 1, screen);
+    assert.match(screen, /There is no cluster in .*not mounted, answer no\..*Remove '.*state\.json'/s);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 
   test('a disk that another command creates during the question is not removed', async (t) => {

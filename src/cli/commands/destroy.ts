@@ -61,11 +61,15 @@ export const destroy: Command = {
     const agreed = asks ? plan.others : [];
     if (!parsed.all) assertRemovesNothingElse(plan, { ...parsed, agreed });
     const targets = [
-      `the cluster in ${clusterDirectory} with all its disks`,
+      ...(hasCluster(installation) ? [`the cluster in ${clusterDirectory} with all its disks`] : []),
       ...(hasDeployment ? [files] : []),
     ];
+    const missing = hasCluster(installation)
+      ? ''
+      : `There is no cluster in ${clusterDirectory}. If that folder was moved or is not mounted, answer no.\n`;
     const question = `Remove ${targets.join(', and ')}?`;
-    if (!(await isConfirmed({ details: describePlan(plan), question }, parsed, context))) return 1;
+    const details = `${missing}${describePlan(plan)}`;
+    if (!(await isConfirmed({ details, question }, parsed, context))) return 1;
     await withInstallationLock(lockPath, async () => {
       // Another command may have deployed something during the question.
       if (!parsed.all)
