@@ -135,6 +135,9 @@ export interface ExecSocket {
  */
 const maxOutputLength = maxMessageLength;
 
+/** How often an idle connection is checked, in milliseconds. */
+const keepAliveMs = 10_000;
+
 /**
  * Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL.
  * With `streams`, the length of all messages together is not limited: the server waits while nothing reads
@@ -146,6 +149,8 @@ export async function openExecSocket(
   { streams = false }: { readonly streams?: boolean } = {},
 ): Promise<ExecSocket> {
   const { socket, opened } = await openWebSocket(access, path, 'v5.channel.k8s.io');
+  // A session on a terminal would otherwise never notice that the server has vanished.
+  if (streams) socket.on('upgrade', (response) => response.socket.setKeepAlive(true, keepAliveMs));
   const messages = new Readable({ objectMode: true, read: () => streams && socket.resume() });
   messages.on('error', () => undefined);
   let received = 0;
