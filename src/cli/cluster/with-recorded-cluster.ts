@@ -3,13 +3,15 @@ import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { EnvInputs } from '../args/env-arguments.ts';
 import type { CommandContext } from '../command.ts';
 import { isOnEmbeddedCluster } from './check-destroy-target.ts';
+import { assertRunning } from './embedded-cluster.ts';
 import { assertClusterNotRemoved } from './removed-cluster.ts';
 import { withClusterVariables } from './with-cluster-variables.ts';
 
 /**
  * Adds the variables and the vars store of `up` to the inputs of a deployment that is recorded on the
- * embedded cluster of this installation, which need not run. All values of the operator take precedence; if
- * one of them is a kubeconfig, adds nothing. Rejects with OTHER_CLUSTER if that cluster no longer exists.
+ * embedded cluster of this installation. All values of the operator take precedence; if one of them is a
+ * kubeconfig, adds nothing. Otherwise rejects with OTHER_CLUSTER if that cluster no longer exists, and with
+ * CLUSTER_START if it does not run.
  */
 export async function withRecordedCluster<T extends EnvInputs>(
   inputs: T,
@@ -22,6 +24,7 @@ export async function withRecordedCluster<T extends EnvInputs>(
   if (given.has('kubeconfig')) return inputs;
   await assertClusterNotRemoved(files, clusterDirectory, inputs);
   if (!(await isOnEmbeddedCluster(files, clusterDirectory))) return inputs;
+  await assertRunning(installation);
   const added = withClusterVariables(inputs, installation);
   // A variable of -v overrides a file of the operator that has the same one.
   const variables = Object.entries(added.variables).filter(

@@ -9,6 +9,7 @@ import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { withRecordedCluster } from '../cluster/with-recorded-cluster.ts';
 import { parseEnvArguments } from '../args/env-arguments.ts';
 import type { Installation } from '../installation.ts';
+import { markAsRunning } from '../testing/mark-as-running.ts';
 import { recordOutput } from '../testing/record-output.ts';
 import { createEnv, deleteEnv, startEnv, stopEnv } from './env.ts';
 
@@ -18,6 +19,7 @@ async function deployedByUp(t: TestContext) {
   const { options, ports } = environment;
   const cluster = (await identifyEmbeddedCluster(directory)) ?? assert.fail('there is no cluster');
   await deploy({ ...options, cluster }, ports);
+  await markAsRunning(directory);
   await rename(options.varsStorePath ?? '', join(environment.directory, 'manifest-creds.yml'));
   const variables = 'root: ((installation)), kubelet: ((kubelet_root_dir))';
   await environment.editManifest((text) => text.replace('tags: {', `tags: {${variables}, `));
@@ -52,6 +54,17 @@ test('a variable and a vars store of the operator take precedence over those of 
   assert.deepEqual(['installation' in own.variables, own.varsStorePath], [false, 'own.yml']);
   const elsewhere = await read('-v', 'kubeconfig=x');
   assert.deepEqual([elsewhere.variables, elsewhere.varsStorePath], [{ kubeconfig: 'x' }, undefined]);
+});
+
+test('stop-env, start-env and delete-env name up at once if the embedded cluster is stopped', async (t) => {
+  const { context, args, directory } = await deployedByUp(t);
+  await rm(join(directory, 'process'));
+
+  for (const command of [stopEnv, startEnv, deleteEnv])
+    await assert.rejects(command.run(args, context), {
+      code: 'CLUSTER_START',
+      message: /^Embedded cluster stopped; 'bosh-kubernetes up' starts it/,
+    });
 });
 
 test('delete-env names destroy if the cluster of the deployment was removed', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
@@ -8,17 +8,9 @@ import { testEnvironment } from '../../deploy/testing/test-environment.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import type { Installation } from '../installation.ts';
+import { markAsRunning } from '../testing/mark-as-running.ts';
 import { recordOutput } from '../testing/record-output.ts';
 import { status } from './status.ts';
-
-/** Records this process as the first one of the cluster, which then counts as running. */
-async function markAsRunning(directory: string): Promise<void> {
-  const [stat, bootId] = await Promise.all(
-    ['/proc/self/stat', '/proc/sys/kernel/random/boot_id'].map((path) => readFile(path, 'utf8')),
-  );
-  const startTime = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ')[19];
-  await writeFile(join(directory, 'process'), `${process.pid} ${startTime} ${bootId}`);
-}
 
 test('status shows the jobs of a deployment on the embedded cluster apart from its pod', async (t) => {
   const [environment, { api, directory }] = await Promise.all([testEnvironment(t), startTestServer(t)]);

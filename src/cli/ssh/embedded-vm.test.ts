@@ -88,6 +88,11 @@ test('logs downloads the archive of a VM without sshd, of any length', async (t)
   agent.answers.set('remove_file', '/data/logs.tgz');
   server.console.programs.set('cat', () => ({ stdout: archive, exitCode: 0 }));
 
+  await assert.rejects(run(logs, '--dir', join(directory, 'none')), {
+    code: 'FILE_NOT_FOUND',
+    message: /There is no folder '.*none' for the logs; create it/u,
+  });
+  assert.equal(agent.verbs.includes('bundle_logs'), false);
   assert.equal(await run(logs, '--dir', directory), 0, output.errors.join());
 
   const path = /^Logs: '(.*tiny-env-logs-.*\.tgz)'\n$/u.exec(output.out)?.[1] ?? '';

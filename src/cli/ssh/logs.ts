@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { VmAccess } from '../../deploy/vm-access.ts';
@@ -87,6 +87,11 @@ export async function downloadLogs(
   { types, filters, directory }: LogsArguments,
   { signal, terminal }: Pick<CommandContext, 'signal' | 'terminal'>,
 ): Promise<string> {
+  if ((await stat(directory).catch(() => undefined))?.isDirectory() !== true)
+    throw new ProductError(
+      'FILE_NOT_FOUND',
+      `There is no folder '${directory}' for the logs; create it, or name another one with --dir`,
+    );
   const time = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
   const path = join(resolve(directory), `${parsePathSegment(name) ?? 'vm'}-logs-${time}.tgz`);
   const draft = temporaryPath(path);
