@@ -17,7 +17,11 @@ test('the copy gets its variables beside it, and refused arguments leave no file
   for (const [request, code, message] of [
     [{ tarball, url: 'ftp://a.example/x' }, 'INVALID_ARGUMENT', /--url needs/u],
     [{ tarball, final: true }, 'INVALID_ARGUMENT', /need a checkout/u],
-    [{ tarball: join(home, 'none', 'a.tgz') }, 'FILE_NOT_FOUND', /There is no folder '.*none'/u],
+    [
+      { tarball: join(home, 'none', 'a.tgz') },
+      'FILE_NOT_FOUND',
+      /The folder '.*none' for the archive .* does not exist/u,
+    ],
     [
       { tarball: home },
       'INVALID_ARGUMENT',

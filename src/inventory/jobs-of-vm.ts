@@ -2,7 +2,7 @@ import { fullName } from './bosh-name.ts';
 import type { VmItem } from './inventory.ts';
 import type { Problem } from './problem.ts';
 
-/** What the agent of a VM reports about its jobs. */
+/** The state of a VM's jobs, as its agent reports it. */
 export interface JobsOfVm {
   /** The cid of the VM. */
   readonly vm: string;

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from '../../node/pod-console.ts';
 
-/** What a program prints, and its exit code. */
+/** The output and the exit code of a program. */
 export interface FakeExit {
   readonly exitCode: number;
   readonly stdout?: string | Uint8Array;

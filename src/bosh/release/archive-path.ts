@@ -12,7 +12,7 @@ export function archivePathOf(template: string, name: string, version: string): 
   if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined)
     throw new ProductError(
       'FILE_NOT_FOUND',
-      `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; create it first`,
+      `The folder '${dirname(path)}' for the archive '${basename(path)}' does not exist; create it first`,
     );
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     throw new ProductError(

@@ -120,7 +120,7 @@ test('an invalid release is refused before any write', async (t) => {
     await assert.rejects(create(options), { code, message });
     assert.ok(!written() && !existsSync(ports.cacheDirectory), `${String(message)}: something was written`);
   };
-  await refused({ tarball: join(scratch, 'none/x.tgz') }, 'FILE_NOT_FOUND', /There is no folder '.*none'/u);
+  await refused({ tarball: join(scratch, 'none/x.tgz') }, 'FILE_NOT_FOUND', /The folder '.*none' for the archive .* does not exist/u);
   const spec = join(directory, 'packages/zlib/spec');
   const previous = await readFile(spec, 'utf8');
   await writeFile(spec, previous.replace('[base]', '[base, gone]'));

@@ -119,7 +119,9 @@ export class YamlField {
     return `${describePosition(this.nodePosition)}: ${this.path}`;
   }
 
-  /** Adds a problem. If this is a missing key of a value that is no map, that value is the problem. */
+  /**
+   * Adds a problem. If a key is missing because the outer value is not a map, the problem is the outer value.
+   */
   problem(message: string): void {
     const { field, key } = this.#owner ?? {};
     if (this.isPresent || field === undefined || key === undefined || !field.isPresent)

@@ -22,7 +22,7 @@ export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
  * cluster. If a cluster is recorded for this deployment, compares its CA with the kubeconfig's; the cluster
  * need not run. With `all`, a record of this cluster's kubeconfig is enough. Otherwise queries the cluster.
  * Returns the record by which the next run recognises the deployment after an interrupted `destroy`, or
- * undefined if there are no resources to forget.
+ * undefined if the state file names no VM and no disk.
  */
 export async function assertDestroysOwnCluster(
   files: DeploymentFiles,
@@ -68,7 +68,7 @@ export async function isOnEmbeddedCluster(
 const hasSameCa = (here: ClusterIdentity | undefined, recorded: RecordedCluster): boolean =>
   here?.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
 
-/** Identifies the embedded cluster, which need not run; undefined if there is none. */
+/** Identifies the embedded cluster, running or stopped. Returns undefined if it does not exist. */
 export async function identifyEmbeddedCluster(
   clusterDirectory: string,
 ): Promise<ClusterIdentity | undefined> {

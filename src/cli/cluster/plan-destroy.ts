@@ -18,8 +18,8 @@ export interface DestroyPlan {
 }
 
 /**
- * Returns what the embedded cluster has, which need not run or exist. `own` is what the state file names, and
- * what has its director_id.
+ * Reads the VMs, disks and snapshots of the embedded cluster, which may be stopped or not exist. `own` are
+ * those that the state file names and those with its director_id.
  */
 export async function planDestroy(files: DeploymentFiles, clusterDirectory: string): Promise<DestroyPlan> {
   const { resources, problem } = await readClusterContents(clusterDirectory);

@@ -19,7 +19,7 @@ export interface ClusterResource {
   readonly directorId: string | undefined;
 }
 
-/** What the embedded cluster has. */
+/** The VMs, disks and snapshots in the embedded cluster. */
 export interface ClusterContents {
   /** The uid of the namespace kube-system. Absent if the cluster was never started, or is damaged. */
   readonly uid?: string | undefined;

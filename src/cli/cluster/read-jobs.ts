@@ -13,7 +13,7 @@ const agentBudget = 3000;
 
 /**
  * Requests the state of the jobs from the agent of a deployment on the embedded cluster, with the variables
- * of `up` without flags. Returns undefined if the VM that the deployment records is not one of `vms`. Writes
+ * of `up` without flags. Returns undefined if the VM in the state file is not one of `vms`. Writes
  * nothing.
  */
 export async function readJobs(
